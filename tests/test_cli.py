@@ -116,6 +116,18 @@ def test_json_output(folder, capsys):
     assert json.loads(capsys.readouterr().out)["consistent"] is True
 
 
+def test_a_ledger_knows_parts_and_periods(folder, capsys):
+    ledger = ("--ledger", "l.jsonl", "--budget", "1", "--renews", "month")
+    assert release(*ledger, "--part", "north", epsilon="0.7") == 0
+    assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.8") == 0
+    assert "ledger: 4/5 of 1 spent" in capsys.readouterr().out
+    assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.3") == 2
+    assert "what the ledger has left, 1/5 of 1" in capsys.readouterr().err
+    for option in (("--part", "north"), ("--renews", "day")):
+        assert release(*option, epsilon="0.3") == 2
+        assert "must be given with a ledger" in capsys.readouterr().err
+
+
 def test_a_ledger_stops_overspending(folder, capsys):
     ledger = ("--ledger", "l.jsonl", "--budget", "1")
     assert release(*ledger, epsilon="0.7") == 0

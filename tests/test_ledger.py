@@ -210,3 +210,117 @@ def test_a_charge_in_memory_is_alone_from_reading_to_writing(monkeypatch):
 def test_an_unknown_adjacency_is_refused():
     with pytest.raises(ValueError, match="`adjacency` must be 'replace-one' or"):
         Ledger(1, adjacency="unbounded")
+
+
+def day(monkeypatch, date):
+    monkeypatch.setattr("dpjax.privacy.ledger._today", lambda: date)
+
+
+def part_of(number, adjacency="replace-one"):
+    return PureDP(Fraction(number), adjacency)
+
+
+def test_of_disjoint_parts_the_largest_counts(ledger):
+    ledger.charge(part_of("1/4"), "all")
+    ledger.charge(part_of("1/4"), "one", part="north")
+    ledger.charge(part_of("1/2"), "two", part="south")
+    assert ledger.spent == Fraction(3, 4)  # 1/4 and the larger of 1/4 and 1/2
+    ledger.charge(part_of("1/4"), part="north")
+    assert ledger.spent == Fraction(3, 4)
+    for charge in (part_of("1/4"), part_of("1/3")):
+        ledger.require(part_of("1/4"), part="south")
+        if charge.epsilon > Fraction(1, 4):
+            with pytest.raises(BudgetExceeded, match="left, 1/4 of 1"):
+                ledger.charge(charge, part="south")
+    ledger.charge(part_of("1/4"), part="south")
+    assert ledger.remaining == 0
+    with pytest.raises(BudgetExceeded, match="left, 0 of 1"):
+        ledger.charge(part_of("1/10"))
+    ledger.charge(part_of("1/4"), part="north")
+    with pytest.raises(BudgetExceeded, match="left, 0 of 1"):
+        ledger.charge(part_of("1/10"), part="north")
+    ledger.charge(part_of("3/4"), part="west")  # nothing but 1/4 was charged to it
+    assert ledger.spent == 1
+
+
+def test_parts_are_in_the_file(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    one = Ledger(1, adjacency="add-remove", path=path)
+    one.charge(part_of("1/2", "add-remove"), part="a")
+    one.charge(part_of("1/3", "add-remove"), part="b")
+    again = Ledger(adjacency="add-remove", path=path)
+    assert again.spent == one.spent == Fraction(1, 2)
+    path.write_text(path.read_text().replace('"part":"b"', '"part":"a"'))
+    with pytest.raises(ValueError, match="only grow"):
+        assert again.spent
+
+
+@pytest.mark.parametrize("name", ["", 3, ("a",)])
+def test_a_part_has_a_name(ledger, name, as_for_a_user):
+    with pytest.raises(ValueError, match="`part` must be the name"):
+        ledger.charge(HALF, part=name)
+    assert ledger.spent == 0
+
+
+@pytest.fixture(params=["memory", "file"])
+def monthly(request, tmp_path, monkeypatch):
+    day(monkeypatch, "2026-11-29")
+    path = tmp_path / "ledger.jsonl" if request.param == "file" else None
+    return Ledger("1", adjacency="replace-one", period="month", path=path)
+
+
+def test_a_budget_renews_with_its_period(monthly, monkeypatch):
+    assert "renews every month" in repr(monthly)
+    monthly.charge(HALF)
+    monthly.charge(HALF, part="north")
+    day(monkeypatch, "2026-11-30")
+    assert monthly.spent == 1
+    with pytest.raises(BudgetExceeded):
+        monthly.require(HALF)
+    day(monkeypatch, "2026-12-01")
+    assert monthly.spent == 0
+    monthly.charge(HALF)
+    assert monthly.spent == HALF.epsilon
+    day(monkeypatch, "2027-12-01")
+    assert monthly.spent == 0
+
+
+def test_a_budget_without_a_period_never_renews(monkeypatch, tmp_path):
+    day(monkeypatch, "2026-11-29")
+    ledger = Ledger("1", adjacency="replace-one", path=tmp_path / "ledger.jsonl")
+    ledger.charge(HALF)
+    day(monkeypatch, "2036-01-01")
+    assert ledger.spent == HALF.epsilon
+    assert "date" not in (tmp_path / "ledger.jsonl").read_text()
+
+
+def test_the_clock_must_not_go_back(monthly, monkeypatch):
+    monthly.charge(HALF)
+    day(monkeypatch, "2026-10-01")
+    assert monthly.spent == HALF.epsilon
+    with pytest.raises(ValueError, match="in the order of dates"):
+        monthly.charge(HALF)
+    assert monthly.spent == HALF.epsilon
+
+
+def test_the_period_of_a_file_stays(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    Ledger(1, adjacency="replace-one", period="year", path=path).charge(HALF)
+    assert Ledger(adjacency="replace-one", path=path).period == "year"
+    with pytest.raises(ValueError, match="`period` must be that of the ledger, year"):
+        Ledger(adjacency="replace-one", path=path, period="month")
+    with pytest.raises(ValueError, match="`period` must be"):
+        Ledger(1, adjacency="replace-one", period="week")
+    other = tmp_path / "other.jsonl"
+    Ledger(1, adjacency="replace-one", path=other).charge(HALF)
+    with pytest.raises(ValueError, match="`period` must be that of the ledger, None"):
+        Ledger(adjacency="replace-one", path=other, period="month")
+
+
+def test_a_renewed_file_has_hashes_of_its_dates(monkeypatch, tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    day(monkeypatch, "2026-11-29")
+    Ledger(1, adjacency="replace-one", period="month", path=path).charge(HALF)
+    path.write_text(path.read_text().replace("2026-11-29", "2026-10-29"))
+    with pytest.raises(ValueError, match="undamaged"):
+        Ledger(adjacency="replace-one", path=path)

@@ -242,3 +242,18 @@ def test_the_adjacency_is_given_once():
     with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
         dp.release(statistic, table, epsilon=1, ledger=ledger)
     assert ledger.spent == 1
+
+
+def test_a_part_of_a_table_is_charged_to_its_own_sum(rng):
+    records = random_records(rng, NET, 30)
+    ledger, half = dp.Ledger(1, adjacency="replace-one"), "1/2"
+    options = {"epsilon": half, "adjacency": "replace-one", "ledger": ledger}
+    for part in ("north", "south"):
+        dp.release(NET, records, part=part, **options)
+    assert ledger.spent == Fraction(1, 2)
+    dp.release(NET, records, part="north", **options)
+    assert ledger.remaining == 0
+    with pytest.raises(dp.BudgetExceeded):
+        dp.release(NET, records, **options)
+    with pytest.raises(ValueError, match="`part` must be given with a `ledger`"):
+        dp.release(NET, records, epsilon=1, adjacency="replace-one", part="north")

@@ -81,13 +81,17 @@ def network_of(spec: str, schema: Schema) -> BayesNet:
 def ledger_of(options: argparse.Namespace) -> Ledger | None:
     """Return the ledger of the options --ledger and --budget; None without --ledger."""
     if options.ledger is None:
-        if options.budget is not None:
-            raise ValueError("`budget` must be given with a ledger: add --ledger FILE.")
+        for name in ("budget", "part", "renews"):
+            if getattr(options, name) is not None:
+                raise ValueError(
+                    f"`{name}` must be given with a ledger: add --ledger FILE."
+                )
         return None
     return Ledger(
         options.budget,
         adjacency=options.adjacency,
         contributions=options.contributions,
+        period=options.renews,
         path=options.ledger,
     )
 

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     refuse_unwritable(options)
     ledger = ledger_of(options)
     if ledger is not None:
-        ledger.require(budget)  # before the table is touched
+        ledger.require(budget, options.part)  # before the table is touched
     names = [variable.name for variable in what.variables]
     unused = [name for name in schema if name not in names]
     doing = saying("release", "measuring the table and drawing private values")
@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> None:
             multiplicity=options.multiplicity,
             weights=options.weights,
             ledger=ledger,
+            part=options.part,
             ignore=[*unused, *options.ignore],
         )
     released = replace(released, hidden_states=options.states)

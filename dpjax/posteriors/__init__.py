@@ -13,6 +13,7 @@ __all__ = [
     "NoiseAwareFamilyPosterior",
     "PlugInPosterior",
     "PointEstimate",
+    "PooledEstimate",
     "Posterior",
     "ProportionsPosterior",
     "SampledParameters",
@@ -36,6 +37,7 @@ __all__ = [
     "plug_in_posterior",
     "point_estimate",
     "point_estimate_of",
+    "pooled_estimate",
     "posterior",
     "proportions_posterior",
     "rank_in",
@@ -56,6 +58,7 @@ from dpjax.posteriors.estimate.point_estimate import (
     point_estimate,
     point_estimate_of,
 )
+from dpjax.posteriors.estimate.pooled import PooledEstimate, pooled_estimate
 from dpjax.posteriors.estimate.separate_tables import SeparateTables, separate_tables
 from dpjax.posteriors.exact.clipped import ClippedPosterior, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import (

@@ -3,13 +3,14 @@
 __all__ = ["posterior"]
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dpjax._checks import at_least_zero, brief
 from dpjax._types import Key, Scalar
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import Posterior
+from dpjax.posteriors.estimate.pooled import pooled_estimate
 from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.methods import METHODS, InferenceMethod
 from dpjax.posteriors.priors import is_hierarchical
@@ -17,18 +18,22 @@ from dpjax.releases.released import Released
 
 
 def posterior(
-    released: Released,
+    released: Released | Sequence[Released | Sequence[Released]],
     prior: Any = None,
     *,
     method: str | None = None,
     noise_aware: bool = True,
     key: Key | None = None,
     increment: Scalar = 0.0,
+    disjoint: bool | None = None,
 ) -> Posterior:
     """Compute the posterior distribution of a model's parameters, given a release.
 
-    The function uses the first of the following methods that suits the release and is
-    not too expensive:
+    Several releases of a network's tables, by different mechanisms or budgets, give one
+    posterior distribution by the method "point-estimate" (see `pooled_estimate`).
+
+    For one release, the function uses the first of the following methods that suits
+    the release and is not too expensive:
 
     - "samples" treats released samples as draws from the posterior distribution.
     - "exact" sums over the hidden exact counts of a network of stars, such as naive
@@ -61,7 +66,9 @@ def posterior(
     the method that was used.
 
     Args:
-        released: a release of noisy statistics or of posterior samples.
+        released: a release of noisy statistics or of posterior samples; or a list of
+            releases of a network's tables. If `disjoint`, an entry of the list may be a
+            list of releases of one table of records.
         prior: for a network, the Dirichlet parameter of all cells, > 0, or a dictionary
             from variable name to a table of parameters; by default 1. With
             "hierarchical", which needs the method "point-estimate", the rows of a
@@ -78,20 +85,36 @@ def posterior(
         increment: number of records that the method "plug-in" adds to the total of each
             table of a network, in equal parts to all cells, before clamping (see
             `dpjax.theory.stealth`). Other methods do not allow it.
+        disjoint: for a list, whether no record is in the tables of two entries. False:
+            all releases are of the same records.
 
     Privacy:
-        Post-processing of a release has no privacy cost, and may be repeated.
+        Post-processing of releases has no privacy cost, and may be repeated. Several
+        releases cost the sum of their costs if they are of the same records, and the
+        largest cost if they are of disjoint tables (see `PooledEstimate.guarantee`).
 
     Raises:
         ValueError: if no method suits the release, the named method does not suit it,
             the prior is not positive or has the wrong shape, the increment is negative,
-            or the prior or the increment is not allowed.
+            or the prior or the increment is not allowed; or if releases in a list do
+            not fit each other.
         TooExpensive: if the named method is too expensive for this release.
 
     Reference:
         For "plug-in": Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines
         4-5, and Appendix C.2; Foulds et al. (UAI-16), equations 11 and 16.
     """
+    if isinstance(released, list | tuple):
+        plain = noise_aware is True and key is None and increment == 0
+        if not plain or method not in (None, "point-estimate"):
+            raise ValueError(
+                "`method` must be 'point-estimate' for several releases, without "
+                "`noise_aware`, `key` and `increment`."
+            )
+        given = 1.0 if prior is None else prior
+        return pooled_estimate(released, given, disjoint=disjoint)
+    if disjoint is not None:
+        raise ValueError("`disjoint` must be left out for one release.")
     if not isinstance(released, Released):
         raise ValueError(
             "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "

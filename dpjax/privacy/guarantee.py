@@ -169,6 +169,11 @@ class Guarantee(Unit, abc.ABC):
         """Return the cost of no release: this class and adjacency, all numbers 0."""
         return replace(self, **dict.fromkeys(self.numbers, Fraction(0)))
 
+    def largest(self: Kind, *others: Kind) -> Kind:
+        """Return the guarantee with the largest of each number: of disjoint parts."""
+        numbers = [x.numbers for x in (self, *others)]
+        return replace(self, **{x: max(y[x] for y in numbers) for x in self.numbers})
+
     def remaining(self, spent: "Guarantee") -> dict[str, Fraction]:
         """Return each number minus the number of `spent`, < 0 if overspent, by name."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}

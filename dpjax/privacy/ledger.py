@@ -6,6 +6,7 @@ A ledger is in memory, or in an append-only file that many processes may share.
 __all__ = ["BudgetExceeded", "Ledger"]
 
 import contextlib
+import datetime
 import os
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from dpjax._private import Unpickled
 from dpjax.privacy.guarantee import Guarantee, guarantee_of
 from dpjax.privacy.kinds import budget_of
 from dpjax.privacy.ledger_file import LedgerFile
-from dpjax.privacy.ledger_lines import Book, read_back
+from dpjax.privacy.ledger_lines import PERIODS, Book, Charge, read_back
 from dpjax.privacy.rounding import Epsilon
 from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
 from dpjax.privacy.unit import rows_of
@@ -38,11 +39,16 @@ class Ledger(Unpickled):
         budget: the whole budget as a guarantee, in place of `epsilon`; all charges are
             converted to its class. If `budget` and `epsilon` are None, the budget is
             read from the file at `path`, which must exist.
+        period: "day", "month" or "year", in UTC, after which the budget renews: charges
+            of earlier periods no longer count. None: that of the file, or never.
         path: path of a JSON Lines file. The first line has the budget and the
             adjacency, and every other line has a charge. The first charge creates the
             file. None: the ledger is in memory, for this process alone.
 
     Privacy:
+        A budget that renews limits the cost of each period alone: the cost over all
+        periods for the same records is not limited.
+
         Charges are exact fractions. In a file, they are on disk before `charge` returns
         so that a crash does not refund them. Processes that share a file never exceed
         the budget together. A file that was copied, edited or replaced is refused, and
@@ -53,6 +59,7 @@ class Ledger(Unpickled):
     Attributes:
         limit: the whole budget, as a guarantee.
         adjacency: adjacency of the budget and of every charge.
+        period: after which the budget renews, or None.
         contributions: the most rows of a person, of the budget and of every charge.
 
     Raises:
@@ -70,22 +77,30 @@ class Ledger(Unpickled):
         adjacency: Adjacency | None = None,
         contributions: int | None = None,
         budget: Guarantee | None = None,
+        period: str | None = None,
         path: str | os.PathLike | None = None,
     ) -> None:
+        if period is not None:
+            one_of(tuple(PERIODS), period=period)
         limit, self.adjacency = _limit(epsilon, adjacency, contributions, budget)
         given = 1 if contributions is None else rows_of(contributions)
         self.contributions = limit.contributions if limit else given
         if limit is None and (path is None or not os.path.exists(path)):
             raise ValueError("`budget` must be given to start a ledger, got none.")
-        self._book: Any = limit and Book.of(limit)  # the state of a ledger in memory
+        self.period = period
+        self._book: Any = limit and Book.of(limit, period)  # of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
-            self.limit = book.budget
+            self.limit, self.period = book.budget, book.period
 
     @property
     def cost(self) -> Guarantee:
-        """The sum of all charges so far, including charges by other processes."""
+        """The cost of all charges so far, including charges by other processes.
+
+        It is the sum of the charges to the whole table, plus the largest sum of charges
+        to one part; if the budget renews, of this period.
+        """
         with self._opened() as book:
             return book.spent
 
@@ -104,8 +119,10 @@ class Ledger(Unpickled):
         """`budget` minus `spent`; `ValueError` if the budget has several numbers."""
         return _one_number(self.limit.remaining(self.cost))
 
-    def require(self, cost: Guarantee) -> None:
+    def require(self, cost: Guarantee, part: str | None = None) -> None:
         """Raise unless `cost` can be charged now; call this before data is read.
+
+        The argument `part` is that of `charge`.
 
         Raises:
             ValueError: if the cost does not convert to the budget's class, has another
@@ -114,29 +131,38 @@ class Ledger(Unpickled):
             BudgetExceeded: if the cost exceeds the remaining budget.
         """
         with self._opened() as book:
-            self._refuse(cost, book)
+            self._refuse(Charge(cost, "", part, _today()), book)
 
-    def charge(self, cost: Guarantee, purpose: str = "") -> None:
+    def charge(
+        self, cost: Guarantee, purpose: str = "", part: str | None = None
+    ) -> None:
         """Add `cost` to the charges, even if the release fails afterwards.
 
         Args:
             cost: cost of the release that is drawn next.
             purpose: a public note, written to the file with the charge.
+            part: public name of the part of the table from which alone the release is
+                drawn. Parts have no record in common, and it is public which part a
+                record is in: a replaced record stays in its part. Of several parts,
+                only the largest sum of charges counts. None: the whole table.
 
         Raises:
             ValueError: if the cost is invalid, as in `require`; nothing is charged.
             BudgetExceeded: if the cost exceeds what remains; nothing is charged.
         """
+        charge = Charge(cost, purpose, part, _today())
         with self._opened(charging=True) as book:
-            self._refuse(cost, book)
+            self._refuse(charge, book)
             if self._file is None:
-                self._book = book.plus(cost)
+                self._book = book.plus(charge)
             else:
-                self._file.append(book, cost, purpose)
+                self._file.append(book, charge)
 
     def __repr__(self) -> str:
         spent = f"known to process {self._process}" if self._forked() else self.cost
         facts = f"{self.adjacency}, unit: {self.limit.unit}"
+        if self.period is not None:
+            facts += f", renews every {self.period}"
         return f"Ledger(budget: {self.limit}, spent: {spent}, {facts})"
 
     def _forked(self) -> bool:
@@ -153,11 +179,11 @@ class Ledger(Unpickled):
             )
         if self._file is None:
             with self._lock:
-                yield self._book
+                yield self._book.on(_today())
         else:
             with self._file.opened(charging) as book:
                 self._agree(book)
-                yield book
+                yield book.on(_today())
 
     def _agree(self, book: Book) -> None:
         """Raise unless the file has this adjacency, unit and budget."""
@@ -168,14 +194,20 @@ class Ledger(Unpickled):
             )
         if book.budget.contributions != self.contributions:
             raise _other_unit(book.budget.contributions, self.contributions)
+        if self.period not in (None, book.period):
+            raise ValueError(
+                f"`period` must be that of the ledger, {book.period}, got "
+                f"{self.period!r}."
+            )
         given = self._book and self._book.budget
         if given not in (None, book.budget):
             raise ValueError(
                 f"`budget` must be that of the ledger, {book.budget}, got {given}."
             )
 
-    def _refuse(self, cost: Any, book: Book) -> None:
+    def _refuse(self, charge: Charge, book: Book) -> None:
         """Raise unless the cost can be converted and is within the remaining budget."""
+        cost: Any = charge.cost
         numbers = type(book.budget).of(cost, "cost").numbers
         if cost.adjacency != self.adjacency:
             raise ValueError(
@@ -184,13 +216,17 @@ class Ledger(Unpickled):
             )
         if cost.contributions != self.contributions:
             raise _other_unit(self.contributions, cost.contributions)
-        read_back(book, cost)
-        for name, left in book.budget.remaining(book.spent).items():
+        read_back(book, charge)
+        for name, left in book.budget.remaining(book.before(charge.part)).items():
             if numbers[name] > left:
                 raise BudgetExceeded(
                     f"`{name}` must be at most what the ledger has left, {left} of "
                     f"{book.budget.numbers[name]}, got {numbers[name]}."
                 )
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def _limit(

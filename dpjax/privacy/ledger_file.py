@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dpjax._documents import whole_file
-from dpjax.privacy.guarantee import Guarantee, in_words
-from dpjax.privacy.ledger_lines import FORMATS, Book, read_on, with_charge
+from dpjax.privacy.guarantee import in_words
+from dpjax.privacy.ledger_lines import FORMATS, Book, Charge, read_on, with_charge
 from dpjax.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ class LedgerFile:
                 self._seen = book = self._read(held, self._seen)
             yield book._replace(held=held)
 
-    def append(self, book: Book, cost: Guarantee, purpose: str) -> None:
+    def append(self, book: Book, charge: Charge) -> None:
         """Write a charge to disk, given `book`, the state that `opened` yields."""
         write = self._extend if book.text else self._create
-        self._seen = write(book, cost, purpose)
+        self._seen = write(book, charge)
 
-    def _extend(self, book: Book, cost: Guarantee, purpose: str) -> Book:
-        charged = with_charge(book, cost, purpose, book.inode or 0)
+    def _extend(self, book: Book, charge: Charge) -> Book:
+        charged = with_charge(book, charge, book.inode or 0)
         try:
             with open(book.held, "ab", closefd=False) as file:
                 file.write(charged.text[len(book.text) :])
@@ -103,11 +103,11 @@ class LedgerFile:
             ) from None
         return charged
 
-    def _create(self, book: Book, cost: Guarantee, purpose: str) -> Book:
+    def _create(self, book: Book, charge: Charge) -> Book:
         """Write two lines at once: a killed process leaves both lines or no file."""
         with whole_file(self.path) as file:
             inode = os.fstat(file.fileno()).st_ino
-            charged = with_charge(book, cost, purpose, inode)
+            charged = with_charge(book, charge, inode)
             file.write(charged.text)
         try:
             os.fsync(book.held)  # the folder, which contains the file's name

@@ -2,11 +2,22 @@
 
 Each charge has a hash of itself and of all earlier lines, to detect edits. Formats 1
 (without hashes) and 2 store pure budgets for one row as one number; format 3 stores a
-budget of any other kind or unit, and its charges, as descriptions of guarantees.
+budget of any other kind or unit, and its charges, as descriptions of guarantees. A
+charge to a part of the table has the part's name, and if the budget renews, the first
+line has the period and every charge its date.
 """
 
-__all__ = ["FORMATS", "Book", "read_back", "read_on", "with_charge"]
+__all__ = [
+    "FORMATS",
+    "PERIODS",
+    "Book",
+    "Charge",
+    "read_back",
+    "read_on",
+    "with_charge",
+]
 
+import datetime
 import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -23,12 +34,36 @@ _UNCHAINED, _PURE, _ANY = FORMATS = (
 )
 
 
+PERIODS = {"day": 10, "month": 7, "year": 4}
+"""Periods after which a budget renews, and how many characters of a date name one."""
+
+
+class Charge(NamedTuple):
+    """A charge to a ledger.
+
+    Attributes:
+        cost: cost of a release.
+        purpose: a public note.
+        part: name of the part of the table that is released; None: the whole table.
+        date: ISO date of the charge, in UTC.
+    """
+
+    cost: Guarantee
+    purpose: str
+    part: str | None
+    date: str
+
+
 class Book(NamedTuple):
     """The state of a ledger.
 
     Attributes:
         budget: the whole budget.
-        spent: the sum of all charges, of the class of `budget`.
+        shared: the sum of this period's charges to the whole table, of the class of
+            `budget`.
+        parts: the sums of this period's other charges, by part.
+        period: a key of `PERIODS`; None: the budget never renews.
+        date: date of the last charge, or of the state; "" before the first charge.
         text: all lines of the file; empty if there is no file.
         chain: text to hash with the next charge; None if the format has no hashes.
         inode: inode number of the original file; None if the format has no hashes.
@@ -36,29 +71,61 @@ class Book(NamedTuple):
     """
 
     budget: Guarantee
-    spent: Guarantee
+    shared: Guarantee
+    parts: Mapping[str, Guarantee] = {}
+    period: str | None = None
+    date: str = ""
     text: bytes = b""
     chain: str | None = None
     inode: int | None = None
     held: int = -1
 
     @classmethod
-    def of(cls, budget: Guarantee) -> "Book":
+    def of(cls, budget: Guarantee, period: str | None = None) -> "Book":
         """Return the state of a ledger that has no charges."""
-        return cls(budget, budget.nothing())
+        return cls(budget, budget.nothing(), period=period)
 
-    def plus(self, cost: Guarantee) -> "Book":
+    @property
+    def spent(self) -> Guarantee:
+        """The cost of this period's charges: each record is in one part at most."""
+        most = self.budget.nothing().largest(*self.parts.values())
+        return self.shared.composed(most)
+
+    def before(self, part: str | None) -> Guarantee:
+        """Return the cost to which a further charge to a part is added."""
+        if part is None:
+            return self.spent
+        return self.shared.composed(self.parts.get(part, self.budget.nothing()))
+
+    def on(self, date: str) -> "Book":
+        """Return the state at a date, when the budget may have been renewed."""
+        if self.period is None or not self.date:
+            return self
+        end = PERIODS[self.period]
+        if date[:end] <= self.date[:end]:
+            return self
+        return self._replace(shared=self.budget.nothing(), parts={}, date=date)
+
+    def plus(self, charge: Charge) -> "Book":
         """Return the state after a further charge of the budget's adjacency."""
-        return self._replace(spent=self.spent.composed(type(self.budget).of(cost)))
+        book = self.on(charge.date)
+        cost = type(self.budget).of(charge.cost)
+        if self.period is not None:
+            book = book._replace(date=charge.date)
+        if charge.part is None:
+            return book._replace(shared=book.shared.composed(cost))
+        nothing = self.budget.nothing()
+        own = book.parts.get(charge.part, nothing).composed(cost)
+        return book._replace(parts={**book.parts, charge.part: own})
 
 
-def with_charge(book: Book, cost: Guarantee, purpose: str, inode: int) -> Book:
+def with_charge(book: Book, charge: Charge, inode: int) -> Book:
     """Return the state after a charge; the first charge also adds the first line."""
     start, chain = "", book.chain
     if not book.text:
-        chain = canonical_json({"inode": inode, **_facts(book.budget)})
+        chain = canonical_json({"inode": inode, **_facts(book.budget, book.period)})
         start = f"{chain}\n"
-    line = _line(chain, _entry(book, cost), purpose)
+    line = _line(chain, _entry(book, charge))
     return read_on(book, book.text + f"{start}{line}\n".encode())
 
 
@@ -75,18 +142,18 @@ def read_on(book: Book | None, text: bytes) -> Book:
         book = _header(lines.pop(0))
     for line in lines:
         entry = _parsed(line)
-        cost = _cost(book, entry)
-        book = book.plus(cost)
+        charge = _charge(book, entry)
+        book = book.plus(charge)
         if book.chain is not None:
-            if line != _line(book.chain, _entry(book, cost), entry["purpose"]):
+            if line != _line(book.chain, _entry(book, charge)):
                 raise ValueError("not what was written after the line before")
             book = book._replace(chain=entry["chain"])
     return book._replace(text=text)
 
 
-def read_back(book: Book, cost: Guarantee) -> Guarantee:
-    """Return the cost as read from a file's line; `ValueError` if it does not fit."""
-    return _cost(book, _entry(book, cost))
+def read_back(book: Book, charge: Charge) -> Charge:
+    """Return the charge as read from a file's line; `ValueError` if it does not fit."""
+    return _charge(book, _entry(book, charge))
 
 
 def _is_pure(budget: Guarantee) -> bool:
@@ -94,13 +161,14 @@ def _is_pure(budget: Guarantee) -> bool:
     return (budget.kind, budget.unit) == (one_row.kind, one_row.unit)
 
 
-def _facts(budget: Guarantee) -> dict[str, Any]:
+def _facts(budget: Guarantee, period: str | None) -> dict[str, Any]:
     """Return the content of the first line for a budget."""
     described = budget.describe()
+    renewed = {} if period is None else {"period": period}
     if not _is_pure(budget):
-        return {"format": _ANY, "budget": described}
+        return {"format": _ANY, "budget": described, **renewed}
     number, adjacency = described["epsilon"], described["adjacency"]
-    return {"format": _PURE, "budget": number, "adjacency": adjacency}
+    return {"format": _PURE, "budget": number, "adjacency": adjacency, **renewed}
 
 
 def _header(line: str) -> Book:
@@ -110,31 +178,50 @@ def _header(line: str) -> Book:
         budget = guarantee_of(facts["budget"])
     else:
         budget = budget_of(facts["budget"], facts["adjacency"])
-    book = Book.of(budget)
+    period = facts.get("period")
+    if period is not None:
+        one_of(tuple(PERIODS), period=period)
+    book = Book.of(budget, period)
     if facts["format"] == _UNCHAINED:
         return book
-    if facts["format"] != _facts(budget)["format"]:
+    if facts["format"] != _facts(budget, period)["format"]:
         raise ValueError("a pure budget has a format of its own")
     return book._replace(chain=line, inode=int(facts["inode"]))
 
 
-def _entry(book: Book, cost: Guarantee) -> dict[str, Any]:
-    """Return the content of a charge's line that states its cost."""
-    described = cost.describe()
+def _entry(book: Book, charge: Charge) -> dict[str, Any]:
+    """Return the content of a charge's line."""
+    described = charge.cost.describe()
+    pure = _is_pure(book.budget)
+    entry = {"epsilon": described["epsilon"]} if pure else {"cost": described}
+    entry["purpose"] = charge.purpose
+    if charge.part is not None:
+        entry["part"] = charge.part
+    if book.period is not None:
+        entry["date"] = charge.date
+    return entry
+
+
+def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
     if _is_pure(book.budget):
-        return {"epsilon": described["epsilon"]}
-    return {"cost": described}
+        cost = budget_of(entry["epsilon"], book.budget.adjacency)
+    else:
+        cost = guarantee_of(entry["cost"])
+    part, date = entry.get("part"), ""
+    if part is not None and (not isinstance(part, str) or not part):
+        raise ValueError("`part` must be the name of a part of the table.")
+    if book.period is not None:
+        date = datetime.date.fromisoformat(entry["date"]).isoformat()
+        if date < book.date:
+            raise ValueError(
+                "`ledger` must be charged in the order of dates, and the clock says "
+                f"{date}, before the last charge, of {book.date}."
+            )
+    return Charge(cost, entry["purpose"], part, date)
 
 
-def _cost(book: Book, entry: Mapping[str, Any]) -> Guarantee:
-    if _is_pure(book.budget):
-        return budget_of(entry["epsilon"], book.budget.adjacency)
-    return guarantee_of(entry["cost"])
-
-
-def _line(chain: str | None, entry: Mapping[str, Any], purpose: str) -> str:
+def _line(chain: str | None, content: Mapping[str, Any]) -> str:
     """Return the line of a charge, with a hash if `chain` is not None."""
-    content = {**entry, "purpose": purpose}
     if chain is None:
         return canonical_json(content)
     data = (chain + canonical_json(content)).encode()

@@ -37,6 +37,7 @@ def release(
     id: str | None = None,
     mechanism: str | Recipe = "laplace",
     ledger: Ledger | None = None,
+    part: str | None = None,
     ignore: str | Collection[str] = (),
     multiplicity: str | None = None,
     weights: str | None = None,
@@ -79,6 +80,8 @@ def release(
             "map-cells" draws near the posterior mode with utility given by the
             posterior mass of cells, if tables have few rows.
         ledger: ledger that is charged before any draw.
+        part: public name of the part of the ledger's table that `table` is, if it is
+            not the whole (see `Ledger.charge`).
         ignore: columns of the table to ignore, or "*" for all columns that are not
             variables.
         multiplicity: name of a column of integers ≥ 0, the number of records for which
@@ -114,6 +117,8 @@ def release(
             "and with `weights`, as the largest weight."
         )
     budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
+    if part is not None and ledger is None:
+        raise ValueError("`part` must be given with a `ledger`, got one without.")
     k = budget.contributions
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
@@ -127,7 +132,7 @@ def release(
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
-        ledger.require(budget)
+        ledger.require(budget, part)
     if id is not None:
         net = statistic.network
         kept = kept_rows(
@@ -141,7 +146,7 @@ def release(
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
-        ledger.charge(private.guarantee().of_group(k), purpose)
+        ledger.charge(private.guarantee().of_group(k), purpose, part)
     given = jnp.asarray(exact, jnp.int32) if tried.largest == LARGEST else exact
     values = private.draw(given)
     if statistic.zeros is not None:

@@ -121,7 +121,9 @@ FUNCTIONS = {
         "ApproximateDP.implied_by", "ApproximateDP.divergence",
         "ApproximateDP.divergence_of_events", "budget_of",
     ),
-    "privacy/ledger_lines.py": ("Book.of", "Book.plus"),
+    "privacy/ledger_lines.py": (
+        "Book.of", "Book.spent", "Book.before", "Book.on", "Book.plus",
+    ),
     "privacy/composition.py": (
         "basic", "parallel", "advanced", "subsampled", "converged_within",
         "_below_one",
@@ -248,6 +250,7 @@ EXEMPT = {
     ("data/sources/encoded_columns.py:_from_objects", "block = block.tolist()"): (
         "the same objects either way"
     ),
+    ("privacy/ledger_lines.py:Book.on", "if self.period is None or"): _LOUD,
     ("privacy/ledger_file.py:LedgerFile.opened", "flags ="): (
         "with too few rights nothing can be charged or drawn, and more change nothing"
     ),

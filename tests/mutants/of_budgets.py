@@ -30,7 +30,7 @@ MUTANTS = (
         "budget not charged",
         "release: the records are read before the ledger is asked",
         "releases/publish.py",
-        "        ledger.require(budget)\n    if id is",
+        "        ledger.require(budget, part)\n    if id is",
         "        pass\n    if id is",
         (
             "tests/test_streaming.py::"

@@ -14,8 +14,12 @@ _HELD = _FIRE + "test_a_lock_that_cannot_be_had_is_one_clear_line"
 _ON_DISK = _NAMES + "test_a_charge_is_synchronised_before_it_is_told"
 _SHARED = _CHARGES + "test_a_file_is_shared_and_outlives_its_ledger"
 _SEEN = _NAMES + "test_who_has_seen_a_charge_notices_that_it_is_gone"
+_PARTS = _CHARGES + "test_of_disjoint_parts_the_largest_counts"
+_RENEWED = _CHARGES + "test_a_budget_renews_with_its_period"
+_NEVER = _CHARGES + "test_a_budget_without_a_period_never_renews"
+_BACK = _CHARGES + "test_the_clock_must_not_go_back"
 _LOCK = "fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)"
-_REFUSE = "            self._refuse(cost, book)\n            if self._file is None:\n"
+_REFUSE = "            self._refuse(charge, book)\n            if self._file is None:\n"
 _FOLDER = "held = stack.enter_context(_locked(self._folder(), os.O_RDONLY))"
 
 MUTANTS = (
@@ -23,7 +27,7 @@ MUTANTS = (
         "budget not charged",
         "ledger: every charge fits the whole budget",
         _MEMORY,
-        "book.budget.remaining(book.spent).items()",
+        "book.budget.remaining(book.before(charge.part)).items()",
         "book.budget.numbers.items()",
         (_EXACT + "[memory]",),
     ),
@@ -31,8 +35,9 @@ MUTANTS = (
         "budget not charged",
         "ledger: half of it goes into the file",
         _LINES,
-        "_line(chain, _entry(book, cost), purpose)",
-        '_line(chain, {"epsilon": str(cost.bound / 2)}, purpose)',
+        "line = _line(chain, _entry(book, charge))",
+        "half = str(charge.cost.bound / 2)\n"
+        '    line = _line(chain, _entry(book, charge) | {"epsilon": half})',
         (_SHARED,),
     ),
     Mutant(
@@ -57,8 +62,8 @@ MUTANTS = (
         _MEMORY,
         _REFUSE,
         "            if self._file is not None:\n"
-        "                self._file.append(book, cost, purpose)\n"
-        "                return self._refuse(cost, book)\n" + _REFUSE,
+        "                self._file.append(book, charge)\n"
+        "                return self._refuse(charge, book)\n" + _REFUSE,
         (_CHARGES + "test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal",),
     ),
     Mutant(
@@ -81,8 +86,8 @@ MUTANTS = (
         "ledger shared",
         "ledger: in memory without a lock between threads",
         _MEMORY,
-        "            with self._lock:\n                yield self._book\n",
-        "            yield self._book\n",
+        "            with self._lock:\n                yield self._book.on(_today())\n",
+        "            yield self._book.on(_today())\n",
         (_CHARGES + "test_a_charge_in_memory_is_alone_from_reading_to_writing",),
     ),
     Mutant(
@@ -196,17 +201,18 @@ MUTANTS = (
         "budget not charged",
         "ledger: half of a charge is kept in memory",
         _MEMORY,
-        "self._book = book.plus(cost)",
-        "self._book = book.plus(type(cost)(cost.bound / 2, cost.adjacency))",
+        "self._book = book.plus(charge)",
+        "half = type(cost)(cost.bound / 2, cost.adjacency)\n"
+        "                self._book = book.plus(charge._replace(cost=half))",
         (_EXACT + "[memory]",),
     ),
     Mutant(
         "budget not charged",
         "ledger: the first charge alone goes into the file",
         _MEMORY,
-        "                self._file.append(book, cost, purpose)",
+        "                self._file.append(book, charge)",
         "                if not book.spent.bound:\n"
-        "                    self._file.append(book, cost, purpose)",
+        "                    self._file.append(book, charge)",
         (_EXACT + "[file]",),
     ),
     Mutant(
@@ -222,7 +228,7 @@ MUTANTS = (
         "ledger: nothing of what was spent is told",
         _FILE,
         "yield book._replace(held=held)",
-        "yield book._replace(held=held, spent=book.spent.nothing())",
+        "yield book._replace(held=held, shared=book.spent.nothing())",
         (_EXACT + "[file]",),
     ),
     Mutant(
@@ -246,17 +252,19 @@ MUTANTS = (
         "budget not charged",
         "ledger: what was written is not remembered",
         _FILE,
-        "self._seen = write(book, cost, purpose)",
-        "write(book, cost, purpose)",
+        "self._seen = write(book, charge)",
+        "write(book, charge)",
         (_SEEN,),
     ),
     Mutant(
         "budget not charged",
         "ledger: a later charge is of half its ε",
         _FILE,
-        "charged = with_charge(book, cost, purpose, book.inode or 0)",
-        "half = type(cost)(cost.bound / 2, cost.adjacency)\n"
-        "        charged = with_charge(book, half, purpose, book.inode or 0)",
+        "charged = with_charge(book, charge, book.inode or 0)",
+        "cost = charge.cost\n"
+        "        half = type(cost)(cost.bound / 2, cost.adjacency)\n"
+        "        halved = charge._replace(cost=half)\n"
+        "        charged = with_charge(book, halved, book.inode or 0)",
         (_EXACT + "[file]",),
     ),
     Mutant(
@@ -311,16 +319,113 @@ MUTANTS = (
         "budget not charged",
         "ledger: all of it is spent from the start",
         _LINES,
-        "return cls(budget, budget.nothing())",
-        "return cls(budget, budget)",
+        "return cls(budget, budget.nothing(), period=period)",
+        "return cls(budget, budget, period=period)",
         (_CHARGES + "test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal",),
     ),
     Mutant(
         "budget not charged",
         "ledger: charges do not add up",
         _LINES,
-        "self.spent.composed(type(self.budget).of(cost))",
-        "type(self.budget).of(cost)",
+        "return book._replace(shared=book.shared.composed(cost))",
+        "return book._replace(shared=cost)",
         (_EXACT + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: charges to one part are not added up",
+        _LINES,
+        "own = book.parts.get(charge.part, nothing).composed(cost)",
+        "own = cost.composed(nothing)",
+        (_PARTS + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: charges to parts leave the whole as it is",
+        _LINES,
+        "return self.shared.composed(most)",
+        "return self.shared",
+        (_PARTS + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a part is not asked for charges to the whole",
+        _LINES,
+        "return self.shared.composed(self.parts.get(part, self.budget.nothing()))",
+        "return self.parts.get(part, self.budget.nothing())",
+        (_PARTS + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: the least of the parts counts",
+        "privacy/guarantee.py",
+        "{x: max(y[x] for y in numbers) for x in self.numbers}",
+        "{x: min(y[x] for y in numbers) for x in self.numbers}",
+        (_PARTS + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a budget renews every day",
+        _LINES,
+        "end = PERIODS[self.period]",
+        'end = PERIODS["day"]',
+        (_RENEWED + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: the clock may go back",
+        _LINES,
+        "if date < book.date:",
+        "if False:",
+        (_BACK + "[file]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: the file's period may be another",
+        _MEMORY,
+        "if self.period not in (None, book.period):",
+        "if False:",
+        (_CHARGES + "test_the_period_of_a_file_stays",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: the whole is not asked for charges to parts",
+        _LINES,
+        "        if part is None:\n            return self.spent",
+        "        if False:\n            return self.spent",
+        (_PARTS + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a budget renews within its period",
+        _LINES,
+        "if date[:end] <= self.date[:end]:",
+        "if date[:end] < self.date[:end]:",
+        (_RENEWED + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: dates of the state stay as they were",
+        _LINES,
+        "if self.period is not None:\n"
+        "            book = book._replace(date=charge.date)",
+        "if False:\n            book = book._replace(date=charge.date)",
+        (_RENEWED + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: charges to parts are to the whole of them",
+        _LINES,
+        "if charge.part is None:\n            return book._replace(",
+        "if True:\n            return book._replace(",
+        (_PARTS + "[memory]",),
+    ),
+    Mutant(
+        "budget not charged",
+        "ledger: a part needs no name",
+        _LINES,
+        "if part is not None and (not isinstance(part, str) or not part):",
+        "if False:",
+        (_CHARGES + "test_a_part_has_a_name",),
     ),
 )

@@ -106,7 +106,7 @@ MUTANTS = (
         "budget not charged",
         "release of persons: the ledger is charged for one row",
         _PUBLISH,
-        "ledger.charge(private.guarantee().of_group(k), purpose)",
+        "ledger.charge(private.guarantee().of_group(k), purpose, part)",
         "ledger.charge(budget_of(private.guarantee().bound, budget.adjacency, "
         "contributions=k), purpose)",
         _MADE,

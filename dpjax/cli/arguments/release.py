@@ -42,6 +42,17 @@ def add(commands) -> None:
     command.add_argument("--out", required=True, help="release file to write")
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
+    command.add_argument(
+        "--renews",
+        choices=("day", "month", "year"),
+        help="period after which the budget of a new ledger renews",
+    )
+    command.add_argument(
+        "--part",
+        metavar="NAME",
+        help="part of the ledger's table that this table is; parts have no record in "
+        "common, and of several only the largest sum of charges counts",
+    )
     command.common("--ignore", "--json")
     _add_choices(command)
 

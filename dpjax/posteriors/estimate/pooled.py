@@ -1,0 +1,290 @@
+"""Point estimates from several releases, of one table of records or of several."""
+
+__all__ = ["PooledEstimate", "pooled_estimate"]
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax._checks import whole
+from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.posteriors.estimate.curvature import (
+    NormalEstimate,
+    NormalLogits,
+    covariance,
+)
+from dpjax.posteriors.estimate.fit import Fit, Problem, fit
+from dpjax.posteriors.estimate.point_estimate import (
+    Numbers,
+    consistent_counts,
+    number_of,
+    numbers_of,
+)
+from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
+from dpjax.posteriors.laws import laplace_scale
+from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
+from dpjax.privacy import REPLACE_ONE, Guarantee, basic, parallel
+from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
+from dpjax.statistics.joined_moments import JoinedMoments
+
+Tables = tuple[tuple[Released, ...], ...]
+"""Releases of each table of records."""
+
+
+class PooledEstimate(NormalEstimate):
+    """Estimate of a network's probability tables from several releases.
+
+    The function `pooled_estimate` makes this object. Its methods are those of
+    `PointEstimate`.
+
+    Args:
+        theta: all estimated probabilities, in the order of `net.layout`.
+        net: the network of all releases.
+        releases: the releases of each table of records.
+        prior: Dirichlet parameter of every cell, in the order of `net.layout`.
+        n: public or estimated number of records of each table of records.
+        gradient: root mean square of the averaged gradient after the last step, in
+            posterior standard deviations.
+        steps: number of gradient steps.
+
+    Privacy:
+        Post-processing of releases has no privacy cost beyond `guarantee()`.
+    """
+
+    net: BayesNet = eqx.field(static=True)
+    releases: Tables
+    prior: Float[Array, " c"]
+    n: Float[Array, " t"]
+    gradient: Float[Array, ""]
+    steps: int = eqx.field(static=True)
+
+    def guarantee(self) -> Guarantee:
+        """Return the privacy cost of all releases together, for a person.
+
+        The costs of releases of one table of records are added. Of several tables,
+        which have no record in common, the largest cost counts: a neighbouring data set
+        differs in one table, since the table that a record is in is public.
+
+        Raises:
+            ValueError: if there are several tables and a cost is not of pure DP.
+        """
+        costs = [basic(*(x.mechanism.guarantee() for x in y)) for y in self.releases]
+        first = self.releases[0][0]
+        adjacency, rows = first.adjacency, first.contributions
+        if len(costs) == 1:
+            return costs[0].of_group(rows)
+        parts = "index" if adjacency == REPLACE_ONE else "value"
+        return parallel(costs, parts, adjacency).of_group(rows)
+
+    def _updated(self, counts: Array, key: Key | None) -> "PooledEstimate":
+        return _estimate(self.releases, self.net, self.prior + counts, self.steps)
+
+    def _law(self) -> NormalLogits:
+        spec, numbers = _numbers(self.releases, self.net)
+        _, scale, weights = _joined(numbers)
+        if weights is not None:
+            scale = scale / jnp.sqrt(weights)
+        given = self.theta, self.prior, scale, jnp.asarray(spec.in_table, float)
+        found = covariance(spec.moments, self.net, *given, self.n, spec.public_n)
+        return NormalLogits(self.net, self.theta, found)
+
+
+def pooled_estimate(
+    releases: Sequence[Released | Sequence[Released]],
+    prior: Prior | str = 1.0,
+    *,
+    disjoint: bool | None,
+    steps: int = 200,
+) -> PooledEstimate:
+    """Compute an approximate posterior mean of a network's tables from releases.
+
+    The model and the approximations are those of `point_estimate`. Numbers of one table
+    of records count the same records; numbers of different tables are independent given
+    the probabilities, which all tables share. Laplace noise is approximated by normal
+    noise if other releases have K-norm noise.
+
+    Args:
+        releases: releases of one network by any of the mechanisms of `point_estimate`,
+            and releases of other tables within those of the network. If `disjoint`,
+            each entry is a release of another table of records, or a list of the
+            releases of another table of records. There must be a release of the whole
+            network for each table of records.
+        prior: see `point_estimate`.
+        disjoint: whether no record is in the tables of two entries. If False, all
+            releases are of one table of records.
+        steps: number of gradient steps, at least 1.
+
+    Privacy:
+        Post-processing has no privacy cost. The releases together cost the sum of their
+        costs if they are of one table of records, and the largest cost if they are
+        disjoint: see `PooledEstimate.guarantee`.
+
+    Raises:
+        ValueError: if a release does not fit, releases differ in their variables,
+            adjacency or unit of protection, public numbers of records of one table
+            differ, or an argument is invalid.
+    """
+    whole(1, steps=steps)
+    tables = _tables_of(releases, disjoint)
+    net = _network(tables)
+    _check(tables, net)
+    learned = is_hierarchical(prior)
+    given = flat_prior(net, 0.5 if learned else prior)
+    return _estimate(tables, net, given, steps, learned)
+
+
+class _Spec(NamedTuple):
+    """What is static of several releases, for compiled programs."""
+
+    moments: JoinedMoments
+    statistics: tuple[tuple[TableStatistic, ...], ...]
+    lengths: tuple[int, ...]  # numbers of each table of records
+    public_n: bool
+
+    @property
+    def in_table(self) -> Float[np.ndarray, "t m"]:
+        """1 where a number is of a table of records, else 0."""
+        return np.repeat(np.eye(len(self.lengths)), self.lengths, axis=1)
+
+
+def _tables_of(releases: Any, disjoint: Any) -> Tables:
+    if not isinstance(disjoint, bool):
+        raise ValueError(
+            "`disjoint` must say whether the releases are of tables without a common "
+            f"record (True) or of one table (False), got {disjoint!r}."
+        )
+    entries = [x if isinstance(x, list | tuple) else [x] for x in releases]
+    together = [one for entry in entries for one in entry]
+    tables = tuple(map(tuple, entries if disjoint else [together]))
+    for found in tables or ((),):
+        for one in found or (None,):
+            if not isinstance(one, Released):
+                raise ValueError(
+                    "`released` must be a release, or a list of releases, got "
+                    f"{'an empty list' if one is None else type(one).__name__}."
+                )
+            if jnp.ndim(one.values) > 1:
+                raise ValueError("`released` must not be stacked in a list of several.")
+    return tables
+
+
+def _network(tables: Tables) -> BayesNet:
+    """The network whose tables contain those of all releases."""
+    every = [one.counted for found in tables for one in found]
+    nets = [x.network for x in every if x.network is not None]
+    if not nets:
+        raise ValueError(
+            "`released` must have a release of a network among several, got none."
+        )
+    return max(nets, key=lambda net: net.layout.length)
+
+
+def _check(tables: Tables, net: BayesNet) -> None:
+    """Raise `ValueError` unless the releases fit each other."""
+    first = tables[0][0]
+    for found in tables:
+        for one in found:
+            if one.counted.variables != net.variables:
+                raise _differing("variables, in the same order")
+            if one.adjacency != first.adjacency:
+                raise _differing("adjacency")
+            if one.contributions != first.contributions:
+                raise _differing("`contributions`")
+            if one.n != found[0].n:
+                raise _differing("number of records, if they are of one table")
+        if not any(_is_whole(one.counted, net) for one in found):
+            raise ValueError(
+                "`released` must have a release of the whole network for each table of "
+                "records: give releases of parts of a network beside it."
+            )
+
+
+def _differing(what: str) -> ValueError:
+    return ValueError(f"`released` must be releases of the same {what}.")
+
+
+def _is_whole(statistic: TableStatistic, net: BayesNet) -> bool:
+    own = statistic.network
+    return own is not None and own.families == net.families
+
+
+def _numbers(tables: Tables, net: BayesNet) -> tuple[_Spec, list[Numbers]]:
+    """What is static of the releases, and the numbers of each."""
+    numbers = [numbers_of(one) for found in tables for one in found]
+    layouts = [one.counted.layout for found in tables for one in found]
+    parts = zip((x[0] for x in numbers), layouts, strict=True)
+    try:
+        moments = JoinedMoments(net.layout, tuple(parts))
+    except ValueError:
+        raise ValueError(
+            "`released` must be of tables within those of one network, got tables of "
+            "other variables together."
+        ) from None
+    lengths = iter([x[1].shape[-1] for x in numbers])
+    sums = tuple(sum(next(lengths) for _ in found) for found in tables)
+    statistics = tuple(tuple(one.counted for one in found) for found in tables)
+    return _Spec(moments, statistics, sums, tables[0][0].n is not None), numbers
+
+
+def _joined(numbers: list[Numbers]) -> tuple[Array, Array, Array | None]:
+    """Values, scales and weights of all numbers; one law for all of them."""
+    values = jnp.concatenate([x[1] for x in numbers])
+    if all(weights is None for *_, weights in numbers):
+        return values, jnp.concatenate([x[2] for x in numbers]), None
+    scales, weights = [], []
+    for _, _, scale, weight in numbers:
+        scales.append(scale * (np.sqrt(2) if weight is None else 1))
+        weights.append(jnp.ones_like(scale) if weight is None else weight)
+    wide = (jnp.broadcast_to(x, y.shape) for x, y in zip(weights, scales, strict=True))
+    return values, jnp.concatenate(scales), jnp.concatenate([*wide])
+
+
+def _estimate(
+    tables: Tables, net: BayesNet, prior: Array, steps: int, learned: bool = False
+) -> PooledEstimate:
+    spec, numbers = _numbers(tables, net)
+    every = [[(x.values, _scale(x), x.n) for x in found] for found in tables]
+    given = jax.tree.map(partial(jnp.asarray, dtype=float), every)
+    found = _fit(spec, net, _joined(numbers), given, prior, steps, learned)
+    result = net, tables, found.prior, found.n, found.gradient
+    return PooledEstimate(found.theta, *result, steps)
+
+
+def _scale(released: Released) -> Array:
+    """About the scale of each number's noise, from which a fit starts."""
+    values = jnp.asarray(released.values, float)
+    if released.mechanism.normal_numbers(values, released.n) is None:
+        return jnp.broadcast_to(laplace_scale(released), values.shape)
+    law: Any = released.mechanism.for_studies()
+    return jnp.broadcast_to(law.noise_scale(values), values.shape)
+
+
+@partial(jax.jit, static_argnames=("spec", "net", "steps", "learned"))
+def _fit(spec: _Spec, net, numbers, given, prior, steps, learned) -> Fit:
+    starts, sizes = zip(*_starts(spec, net, given), strict=True)
+    rows = SharedPrior(net, prior) if learned else FixedPrior(prior)
+    values, scale, weights = numbers
+    found = values, scale, rows, sum(starts), jnp.stack(sizes)
+    problem = Problem(spec.moments, spec.in_table, net, *found, spec.public_n, weights)
+    return fit(problem, steps)
+
+
+def _starts(spec: _Spec, net: BayesNet, given) -> Iterator[tuple[Array, Array]]:
+    """Consistent counts of each table of records, and its number of records."""
+    for statistics, found in zip(spec.statistics, given, strict=True):
+        counts, precisions = [], []
+        for statistic, (values, scale, n) in zip(statistics, found, strict=True):
+            if _is_whole(statistic, net):
+                counts.append(consistent_counts(statistic, values, scale, n))
+                precisions.append(1 / jnp.median(scale) ** 2)
+        shares = jnp.stack(precisions) / sum(precisions)
+        start = jnp.sum(shares[:, None] * jnp.stack(counts), axis=0)
+        yield start, number_of(net, start, found[0][2])
