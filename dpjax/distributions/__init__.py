@@ -1,8 +1,9 @@
-"""Truncated and tempered posterior distributions for NumPyro."""
+"""Distributions for NumPyro: of releases, and truncated and tempered posteriors."""
 
 __all__ = [
     "Dirichlet",
     "GaussianInBall",
+    "NoisyNumbers",
     "TemperedSamples",
     "TruncatedBeta",
     "TruncatedDirichlet",
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from dpjax._later import names_of
 
 if TYPE_CHECKING:
+    from dpjax.distributions.noisy_numbers import NoisyNumbers
     from dpjax.distributions.tempering import (
         TemperedSamples,
         tempered,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = names_of(  # only these need NumPyro
     __name__,
     {
+        "noisy_numbers": ("NoisyNumbers",),
         "tempering": ("TemperedSamples", "tempered", "tempered_posterior"),
         "truncated_beta": ("TruncatedBeta",),
         "truncated_dirichlet": ("Dirichlet", "TruncatedDirichlet", "dirichlet_rows"),

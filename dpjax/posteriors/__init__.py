@@ -41,9 +41,13 @@ __all__ = [
     "posterior",
     "proportions_posterior",
     "rank_in",
+    "record_updates",
+    "release_law",
+    "release_law_of_total",
     "separate_tables",
     "sums_of",
     "to_arviz",
+    "total_of",
     "tree_posterior",
     "widen",
 ]
@@ -98,6 +102,23 @@ from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 
 if TYPE_CHECKING:
     from dpjax.posteriors.arviz_export import to_arviz
+    from dpjax.posteriors.own_models import (
+        record_updates,
+        release_law,
+        release_law_of_total,
+        total_of,
+    )
 
 
-__getattr__, __dir__ = names_of(__name__, {"arviz_export": ("to_arviz",)})
+__getattr__, __dir__ = names_of(
+    __name__,
+    {
+        "arviz_export": ("to_arviz",),
+        "own_models": (
+            "record_updates",
+            "release_law",
+            "release_law_of_total",
+            "total_of",
+        ),
+    },
+)

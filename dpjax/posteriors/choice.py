@@ -30,7 +30,8 @@ def posterior(
     """Compute the posterior distribution of a model's parameters, given a release.
 
     Several releases of a network's tables, by different mechanisms or budgets, give one
-    posterior distribution by the method "point-estimate" (see `pooled_estimate`).
+    posterior distribution, a point estimate with its uncertainty (see
+    `pooled_estimate`).
 
     For one release, the function uses the first of the following methods that suits
     the release and is not too expensive:

@@ -193,8 +193,8 @@ def _entry(book: Book, charge: Charge) -> dict[str, Any]:
     """Return the content of a charge's line."""
     described = charge.cost.describe()
     pure = _is_pure(book.budget)
-    entry = {"epsilon": described["epsilon"]} if pure else {"cost": described}
-    entry["purpose"] = charge.purpose
+    cost = {"epsilon": described["epsilon"]} if pure else {"cost": described}
+    entry: dict[str, Any] = {**cost, "purpose": charge.purpose}
     if charge.part is not None:
         entry["part"] = charge.part
     if book.period is not None:

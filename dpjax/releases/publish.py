@@ -117,8 +117,7 @@ def release(
             "and with `weights`, as the largest weight."
         )
     budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
-    if part is not None and ledger is None:
-        raise ValueError("`part` must be given with a `ledger`, got one without.")
+    _refuse_part(part, ledger)
     k = budget.contributions
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
@@ -177,6 +176,11 @@ def _check_columns(
                 "`weights` must be left out under 'replace-one', where the sum of the "
                 "weights would be public: use 'add-remove'."
             )
+
+
+def _refuse_part(part: str | None, ledger: Ledger | None) -> None:
+    if part is not None and ledger is None:
+        raise ValueError("`part` must be given with a `ledger`, got one without.")
 
 
 def _budget(

@@ -40,6 +40,12 @@ def add(commands) -> None:
     command.common("--adjacency", "--contributions")
     _add_columns(command)
     command.add_argument("--out", required=True, help="release file to write")
+    _add_ledger(command)
+    command.common("--ignore", "--json")
+    _add_choices(command)
+
+
+def _add_ledger(command: Parser) -> None:
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
     command.add_argument(
@@ -53,8 +59,6 @@ def add(commands) -> None:
         help="part of the ledger's table that this table is; parts have no record in "
         "common, and of several only the largest sum of charges counts",
     )
-    command.common("--ignore", "--json")
-    _add_choices(command)
 
 
 def _add_columns(command: Parser) -> None:

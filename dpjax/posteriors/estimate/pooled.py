@@ -59,7 +59,7 @@ class PooledEstimate(NormalEstimate):
         Post-processing of releases has no privacy cost beyond `guarantee()`.
     """
 
-    net: BayesNet = eqx.field(static=True)
+    net: BayesNet = eqx.field(static=True)  # pyright: ignore[reportIncompatibleMethodOverride]
     releases: Tables
     prior: Float[Array, " c"]
     n: Float[Array, " t"]
@@ -272,7 +272,8 @@ def _fit(spec: _Spec, net, numbers, given, prior, steps, learned) -> Fit:
     starts, sizes = zip(*_starts(spec, net, given), strict=True)
     rows = SharedPrior(net, prior) if learned else FixedPrior(prior)
     values, scale, weights = numbers
-    found = values, scale, rows, sum(starts), jnp.stack(sizes)
+    start = jnp.stack(starts).sum(axis=0)
+    found = values, scale, rows, start, jnp.stack(sizes)
     problem = Problem(spec.moments, spec.in_table, net, *found, spec.public_n, weights)
     return fit(problem, steps)
 
