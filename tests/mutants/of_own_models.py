@@ -14,7 +14,7 @@ MUTANTS = (
         _MODELS,
         "accepted = jnp.log(uniform) < law.gain(noisy, total, moved)",
         "accepted = jnp.log(uniform) < 0 * law.gain(noisy, total, moved)",
-        (_IN + "test_hidden_records_have_the_enumerated_law[laplace]",),
+        (_IN + "test_hidden_records_have_the_enumerated_law[4-laplace]",),
     ),
     Mutant(
         "law changed",
@@ -22,7 +22,7 @@ MUTANTS = (
         _MODELS,
         "return jnp.where(accepted, moved, total), accepted",
         "return total, accepted",
-        (_IN + "test_hidden_records_have_the_enumerated_law[laplace]",),
+        (_IN + "test_hidden_records_have_the_enumerated_law[2-laplace]",),
     ),
     Mutant(
         "law changed",
