@@ -116,6 +116,30 @@ def test_json_output(folder, capsys):
     assert json.loads(capsys.readouterr().out)["consistent"] is True
 
 
+def test_several_releases_predict_together(folder, capsys):
+    k_norm = ("--mechanism", "k-norm")
+    assert release(network="net.json", epsilon="2") == 0
+    assert release(*k_norm, network="net.json", epsilon="2", out="s.json") == 0
+    capsys.readouterr()
+    for tables in ("one", "disjoint"):
+        both = ["r.json", "--also", "s.json", "--tables", tables, "--target", "t"]
+        assert main(["predict", *both, "blind.csv"]) == 0
+        printed = capsys.readouterr()
+        assert printed.err.startswith("dpjax: posterior by method point-estimate")
+        assert main(["query", *both]) == 0
+        asked = capsys.readouterr().out
+        made = [dp.load(x) for x in ("r.json", "s.json")]
+        wanted = dp.posterior(made, disjoint=tables == "disjoint").query("t")
+        probability = float(asked.splitlines()[1].rpartition(",")[2])
+        assert probability == pytest.approx(float(wanted[0, 0]), rel=1e-4)
+    for wrong, message in (
+        (["r.json", "--also", "s.json"], "`tables` must say whether"),
+        (["r.json", "--tables", "one"], "`tables` must be given with --also"),
+    ):
+        assert main(["query", *wrong, "--target", "t"]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_a_ledger_knows_parts_and_periods(folder, capsys):
     ledger = ("--ledger", "l.jsonl", "--budget", "1", "--renews", "month")
     assert release(*ledger, "--part", "north", epsilon="0.7") == 0

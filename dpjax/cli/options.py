@@ -8,6 +8,7 @@ __all__ = [
     "progress",
     "refuse_unwritable",
     "refuse_unwritable_file",
+    "releases_of",
     "saying",
     "span_of",
     "split_of",
@@ -33,7 +34,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
 from dpjax.privacy import Ledger
-from dpjax.releases.released import Released
+from dpjax.releases.released import Released, load
 
 _PATIENCE = 2  # seconds
 
@@ -76,6 +77,22 @@ def network_of(spec: str, schema: Schema) -> BayesNet:
     raise ValueError(
         f"`network` must be a .bif or .json file or naive-bayes:TARGET, got {spec}."
     )
+
+
+def releases_of(
+    options: argparse.Namespace, released: Released
+) -> tuple[Released | list[Released], bool | None]:
+    """Return the releases of RELEASE and --also, and `disjoint` for `posterior`."""
+    if not options.also:
+        if options.tables is not None:
+            raise ValueError("`tables` must be given with --also, got no such release.")
+        return released, None
+    if options.tables is None:
+        raise ValueError(
+            "`tables` must say whether all releases are of one table of records or of "
+            "disjoint tables: add --tables one or --tables disjoint."
+        )
+    return [released, *map(load, options.also)], options.tables == "disjoint"
 
 
 def ledger_of(options: argparse.Namespace) -> Ledger | None:

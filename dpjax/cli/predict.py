@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike
 
-from dpjax.cli.options import saying
+from dpjax.cli.options import releases_of, saying
 from dpjax.data.evidence import encode_evidence
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
@@ -60,11 +60,13 @@ def _classification(
             "no use for it."
         )
     with saying("predict", "inferring the posterior"):
+        given, disjoint = releases_of(options, released)
         fitted: Any = posterior(
-            released,
+            given,
             options.prior,
             noise_aware=not options.no_noise_aware,
             increment=increment,
+            disjoint=disjoint,
         )
     _say(fitted)
     predict = partial(fitted.predict_proba, target=options.target)
@@ -101,7 +103,9 @@ def _regression(
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
     encoded = _encoded(released, options)
     with saying("predict", "inferring the posterior"):
-        fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+        given, disjoint = releases_of(options, released)
+        aware = not options.no_noise_aware
+        fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
     _say(fitted)
     level = 0.95 if options.level is None else options.level
 

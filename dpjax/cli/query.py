@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.options import saying
+from dpjax.cli.options import releases_of, saying
 from dpjax.posteriors import posterior
 from dpjax.releases.released import load
 
@@ -28,7 +28,8 @@ def run(options: argparse.Namespace) -> None:
         evidence = dict(_pair(text) for text in options.given)
     variables = [net.variables[net.index(name)] for name in options.target]
     with saying("query", "inferring the posterior"):
-        fitted: Any = posterior(released)
+        given, disjoint = releases_of(options, released)
+        fitted: Any = posterior(given, disjoint=disjoint)
         found = np.asarray(fitted.query(options.target, evidence))
     print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
     cells = [*itertools.product(*(variable.levels for variable in variables))]

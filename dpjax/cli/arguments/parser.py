@@ -66,6 +66,16 @@ class Parser(argparse.ArgumentParser):
         """Declare an option that may be repeated, with one value each time."""
         self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
 
+    def further_releases(self) -> None:
+        """Declare the options that add releases to the first one."""
+        self.many("--also", "RELEASE", "a further release of the network's tables")
+        self.add_argument(
+            "--tables",
+            choices=("one", "disjoint"),
+            help="with --also: whether all releases are of one table of records, or of "
+            "tables that have no record in common",
+        )
+
     def flag(self, name: str, help: str) -> None:
         """Declare an option without a value."""
         self.add_argument(name, action="store_true", help=help)

@@ -18,6 +18,7 @@ def add(commands) -> None:
         "privacy of the released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
+    command.further_releases()
     command.add_argument(
         "data",
         metavar="DATA",

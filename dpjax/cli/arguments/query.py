@@ -15,6 +15,7 @@ def add(commands) -> None:
         "summed out. Costs no privacy of the released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
+    command.further_releases()
     command.add_argument(
         "data",
         metavar="DATA",
