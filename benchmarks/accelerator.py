@@ -42,7 +42,10 @@ from benchmarks.timing import QUEUED, first_call, medians, queued
 LIMIT = 590.0  # seconds of a command
 ROOT = pathlib.Path(__file__).parents[1]
 TESTS = ("-m", "pytest", "-q", "-m", "device and not thorough")
-OPTIONS = ("-n", "auto", "--maxprocesses", "8", "-o", "addopts=--strict-markers")
+OPTIONS = (
+    *("-n", "auto", "--maxprocesses", "8", "-o", "addopts=--strict-markers"),
+    *("-p", "no:benchmark"),  # which warns beside processes, where it is installed
+)
 ENVIRONMENT = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",

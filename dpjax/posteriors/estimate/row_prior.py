@@ -162,7 +162,7 @@ class _Levels:
     @cached_property
     def rows(self) -> np.ndarray:
         """The number of rows of each level's variable."""
-        return np.bincount(self.place).astype(np.float32)
+        return np.bincount(self.place).astype(float)
 
     @cached_property
     def several(self) -> np.ndarray:
@@ -172,7 +172,7 @@ class _Levels:
     @cached_property
     def width(self) -> np.ndarray:
         """The number of levels of each level's variable."""
-        return np.repeat(self.net.sizes, self.net.sizes).astype(np.float32)
+        return np.repeat(self.net.sizes, self.net.sizes).astype(float)
 
     @cached_property
     def cells(self) -> Gather:
