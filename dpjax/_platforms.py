@@ -135,8 +135,8 @@ def sizes_here(mesh: Mesh | None = None) -> Sizes:
 def on_cpu() -> AbstractContextManager:
     """Return a context in which programs run on the CPU, if JAX has one.
 
-    The noise of a release is needed on the host, and its program takes eight times as
-    long to compile for an accelerator as for a CPU.
+    The noise of a release is needed on the host, and its program compiles much sooner
+    for a CPU than for an accelerator.
     """
     try:
         return jax.default_device(jax.local_devices(backend="cpu")[0])

@@ -135,19 +135,20 @@ def test_several_releases_predict_together(folder, capsys):
     for wrong, message in (
         (["r.json", "--also", "s.json"], "`tables` must say whether"),
         (["r.json", "--tables", "one"], "`tables` must be given with --also"),
+        (["r.json", "--also", "./r.json", "--tables", "one"], "one file twice"),
     ):
         assert main(["query", *wrong, "--target", "t"]) == 2
         assert message in capsys.readouterr().err
 
 
 def test_a_ledger_knows_parts_and_periods(folder, capsys):
-    ledger = ("--ledger", "l.jsonl", "--budget", "1", "--renews", "month")
+    ledger = ("--ledger", "l.jsonl", "--budget", "1", "--period", "month")
     assert release(*ledger, "--part", "north", epsilon="0.7") == 0
     assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.8") == 0
     assert "ledger: 4/5 of 1 spent" in capsys.readouterr().out
     assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.3") == 2
     assert "what the ledger has left, 1/5 of 1" in capsys.readouterr().err
-    for option in (("--part", "north"), ("--renews", "day")):
+    for option in (("--part", "north"), ("--period", "day")):
         assert release(*option, epsilon="0.3") == 2
         assert "must be given with a ledger" in capsys.readouterr().err
 

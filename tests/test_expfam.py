@@ -128,7 +128,7 @@ def test_what_is_missing_is_the_middle():
     np.testing.assert_allclose(family.statistics(nothing), [[4, 6, 9]])
     assert Exponential(4.0).statistics(nothing[:, :1])[0, 0] == 2
     middle = Poisson(7).statistics(nothing[:, :1])
-    np.testing.assert_allclose(middle, [[3]], rtol=1e-6)
+    np.testing.assert_allclose(middle, [[3]], rtol=1e-6)  # 3/7 is rounded on a GPU
 
 
 @every_family

@@ -18,6 +18,7 @@ __all__ = [
 import argparse
 import contextlib
 import importlib
+import os
 import pathlib
 import stat
 import sys
@@ -87,6 +88,9 @@ def releases_of(
         if options.tables is not None:
             raise ValueError("`tables` must be given with --also, got no such release.")
         return released, None
+    paths = [options.release, *options.also]
+    if len({*map(os.path.realpath, paths)}) < len(paths):
+        raise ValueError("`also` must name further releases, got one file twice.")
     if options.tables is None:
         raise ValueError(
             "`tables` must say whether all releases are of one table of records or of "
@@ -98,7 +102,7 @@ def releases_of(
 def ledger_of(options: argparse.Namespace) -> Ledger | None:
     """Return the ledger of the options --ledger and --budget; None without --ledger."""
     if options.ledger is None:
-        for name in ("budget", "part", "renews"):
+        for name in ("budget", "part", "period"):
             if getattr(options, name) is not None:
                 raise ValueError(
                     f"`{name}` must be given with a ledger: add --ledger FILE."
@@ -108,7 +112,7 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
         options.budget,
         adjacency=options.adjacency,
         contributions=options.contributions,
-        period=options.renews,
+        period=options.period,
         path=options.ledger,
     )
 

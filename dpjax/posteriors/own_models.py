@@ -82,11 +82,7 @@ def release_law_of_total(
         raise ValueError("`n` must be given, since the number is private here.")
     scales = jnp.reshape(jnp.asarray(statistic.family.scales(), float), (-1,))
     scaled = jnp.asarray(total, float) / scales
-    if statistic.length > scaled.shape[-1]:
-        complement = statistic.family.complement
-        rest = jnp.asarray(given, float) - scaled[..., complement]
-        scaled = jnp.concatenate([scaled, rest[..., None]], axis=-1)
-    return release_law(released, scaled * statistic.steps)
+    return release_law(released, statistic.encode(scaled, given))
 
 
 def total_of(

@@ -14,6 +14,7 @@ import abc
 from functools import cached_property
 from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32, Real
 
@@ -269,3 +270,13 @@ class FamilyStatistic(Statistic):
 
         The number of records n must be given if it is public; else `vector` yields it.
         """
+
+    def encode(self, scaled: Float[Array, "*batch s"], n: Scalar) -> Any:
+        """Return the vector, which may be real, of a sum divided by `family.scales()`.
+
+        It is the inverse of `decode`; if n is measured, n records are encoded too.
+        """
+        if self.length > scaled.shape[-1]:
+            rest = jnp.asarray(n, float) - scaled[..., self.family.complement]
+            scaled = jnp.concatenate([scaled, rest[..., None]], axis=-1)
+        return scaled * self.steps

@@ -27,9 +27,9 @@ MUTANTS = (
     Mutant(
         "law changed",
         "own models: a total is not in the release's units",
-        _MODELS,
-        "return release_law(released, scaled * statistic.steps)",
-        "return release_law(released, scaled)",
+        "statistics/base.py",
+        "return scaled * self.steps",
+        "return scaled",
         (_IN + "test_totals_are_in_the_units_of_the_data[replace-one-laplace]",),
     ),
     Mutant(

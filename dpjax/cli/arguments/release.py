@@ -49,7 +49,7 @@ def _add_ledger(command: Parser) -> None:
     command.add_argument("--ledger", help="file that records all charges to the table")
     command.add_argument("--budget", help="total budget of a new ledger")
     command.add_argument(
-        "--renews",
+        "--period",
         choices=("day", "month", "year"),
         help="period after which the budget of a new ledger renews",
     )

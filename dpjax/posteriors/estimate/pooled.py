@@ -163,6 +163,8 @@ def _tables_of(releases: Any, disjoint: Any) -> Tables:
         )
     entries = [x if isinstance(x, list | tuple) else [x] for x in releases]
     together = [one for entry in entries for one in entry]
+    if len({id(one) for one in together}) < len(together):
+        raise ValueError("`released` must not have one release twice: give it once.")
     tables = tuple(map(tuple, entries if disjoint else [together]))
     for found in tables or ((),):
         for one in found or (None,):
@@ -172,7 +174,9 @@ def _tables_of(releases: Any, disjoint: Any) -> Tables:
                     f"{'an empty list' if one is None else type(one).__name__}."
                 )
             if jnp.ndim(one.values) > 1:
-                raise ValueError("`released` must not be stacked in a list of several.")
+                raise ValueError(
+                    "`released` must not be stacked in a list: give each one apart."
+                )
     return tables
 
 
@@ -208,7 +212,9 @@ def _check(tables: Tables, net: BayesNet) -> None:
 
 
 def _differing(what: str) -> ValueError:
-    return ValueError(f"`released` must be releases of the same {what}.")
+    return ValueError(
+        f"`released` must be releases of the same {what}: infer from the others alone."
+    )
 
 
 def _is_whole(statistic: TableStatistic, net: BayesNet) -> bool:

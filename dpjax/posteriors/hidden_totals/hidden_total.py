@@ -55,10 +55,7 @@ class HiddenTotal(eqx.Module):
 
     def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
         """Convert a total, divided by `family.scales()`, to an exact statistic."""
-        if self.statistic.length > len(scaled):
-            rest = n - scaled[self.family.complement]
-            scaled = jnp.concatenate([scaled, rest[None]])
-        return scaled * self.statistic.steps
+        return self.statistic.encode(scaled, n)
 
     @property
     def hyperparameters(self) -> int:
