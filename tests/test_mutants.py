@@ -106,11 +106,8 @@ LEDGER = ("tests/test_ledger.py::test_asking_charges_nothing",)
 def test_a_mutant_that_lives_or_crashes_is_not_killed(capsys):
     harmless = ("privacy/ledger.py", "Raised if a cost", "Raised when a cost")
     crash = ("privacy/ledger.py", "import threading\n", "import no_such_module\n")
-    real = (
-        "privacy/ledger.py",
-        "    def require(self, cost: Guarantee) -> None:\n",
-        "    def require(self, cost: Guarantee) -> None:\n        return\n",
-    )
+    asks = "    def require(self, cost: Guarantee, part: str | None = None) -> None:\n"
+    real = ("privacy/ledger.py", asks, asks + "        return\n")
     for edit, status, word in (
         (harmless, 1, "NOBODY"),
         (crash, 1, "NOBODY"),
