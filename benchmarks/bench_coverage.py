@@ -21,12 +21,14 @@ from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import dpjax as dp
 from dpjax.data import Interval
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import (
     PlugInPosterior,
     record_updates,
     release_law_of_total,
     total_of,
 )
+from dpjax.posteriors.prediction import sample_records
 from dpjax.statistics import Sufficient
 
 NET = dp.BayesNet.from_parents(
@@ -34,6 +36,7 @@ NET = dp.BayesNet.from_parents(
 )
 ROWS = (2, 3, 3, 2, 2, 2)  # cells of each row of its tables
 ENDS = (0.025, 0.975)
+FOUR = dp.Schema({"a": [0, 1], "b": [0, 1, 2], "c": [0, 1], "d": [0, 1]})
 UNIT = (Interval("x", 0, 1), Interval("y", 0, 1))
 REGRESSION = Sufficient.of("linear-regression", UNIT, "replace-one")
 ONE = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
@@ -100,11 +103,36 @@ def _records(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hits(posterior: Any, truth: np.ndarray) -> np.ndarray:
-    low, high = (
-        np.concatenate([np.ravel(x) for x in posterior.quantile(q).values()])
-        for q in ENDS
-    )
+    low, high = (_joined(posterior.quantile(q)) for q in ENDS)
     return (low <= truth) & (truth <= high)
+
+
+def of_marginals(mechanism: str) -> Callable[..., Hits]:
+    """All pairs of four variables of 1,000 records, without a network."""
+
+    def case(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
+        options = {"adjacency": "replace-one", "mechanism": mechanism}
+        statistic = recipe_of(mechanism).marginals(FOUR, 2, "replace-one")
+        nothing = np.zeros((1000, 4), np.uint8)
+        least = dp.release(statistic, nothing, epsilon="0.00001", **options)
+        prior = dp.posterior(least)  # of so noisy a release
+        aware, plain = [], []
+        for _ in range(number):
+            key = jr.key(int(rng.integers(1 << 31)))
+            truth = prior.sample(key)
+            records = sample_records(key, _joined(truth), prior.net, 1000)
+            made = dp.release(statistic, records, epsilon=epsilon, **options)
+            given = {"key": key}
+            aware.append(_hits(dp.posterior(made, **given), _joined(truth)))
+            found = dp.posterior(made, noise_aware=False, **given)
+            plain.append(_hits(found, _joined(truth)))
+        return np.array(aware), np.array(plain)
+
+    return case
+
+
+def _joined(tables: dict[str, Any]) -> np.ndarray:
+    return np.concatenate([np.ravel(x) for x in tables.values()])
 
 
 def regression(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
@@ -221,6 +249,8 @@ CASES: dict[str, Callable[..., Hits]] = {
     "two releases of one table, Laplace noise": of_tables(False, "laplace"),
     "releases of disjoint tables, K-norm noise": of_tables(True, "k-norm"),
     "releases of disjoint tables, Laplace noise": of_tables(True, "laplace"),
+    "marginals without a network, K-norm noise": of_marginals("k-norm"),
+    "marginals without a network, Laplace noise": of_marginals("fourier"),
     "NumPyro: slope of a regression": regression,
     "NumPyro: slopes of two regions that are alike": regions,
     "NumPyro: share among hidden records": hidden,

@@ -88,7 +88,9 @@ def estimated(statistic):
 def curved(scale, theta):
     moments, n = NetworkCounts(NET).record_moments(), jnp.asarray([100.0])
     every = np.ones((1, scale.size), FLOAT)
-    found = curvature.covariance(moments, NET, theta, theta, scale, every, n, True)
+    found = curvature.covariance(
+        moments, NET, theta, theta, scale, None, every, n, True
+    )
     return curvature.NormalLogits(NET, theta, found).sd()
 
 

@@ -21,7 +21,7 @@ except SystemExit as error:
     print("status", error.code)
 print("slow", *sorted({"jax", "numpy", "equinox", "tqdm"} & sys.modules.keys()))
 """
-COMMANDS = ("schema", "release", "verify", "predict", "query", "sample")
+COMMANDS = ("schema", "release", "verify", "predict", "query", "synthesize", "sample")
 COMMANDS += ("audit", "coverage", "demo", "plan", "sweep")
 
 

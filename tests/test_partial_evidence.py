@@ -129,6 +129,17 @@ def test_a_posterior_answers_by_names_and_levels(fitted):
     assert np.ptp(np.asarray(drawn), axis=0).min() > 0
 
 
+def test_a_table_without_records_or_without_known_columns(fitted, tmp_path):
+    path = tmp_path / "evidence.csv"
+    for text in ("a,b,c,d\n", "a\n"):
+        path.write_text(text)
+        assert encode_evidence(str(path), NET.schema).shape == (0, 4)
+        assert fitted.query("d", str(path)).shape == (0, 3)
+    path.write_text("other\n1\n")
+    with pytest.raises(ValueError, match="must have at least one column"):
+        encode_evidence(str(path), NET.schema)
+
+
 def test_absent_columns_and_missing_cells_are_summed_out(fitted):
     table = {"a": ["yes", None, "no"], "d": ["x", "z", float("nan")]}
     found = fitted.predict_proba(table, "b")

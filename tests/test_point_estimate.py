@@ -13,7 +13,8 @@ from scipy import special, stats
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import point_estimate, point_estimate_of
-from dpjax.posteriors.estimate.number_law import number_log_prob
+from dpjax.posteriors.estimate.normal_update import posterior_noise
+from dpjax.posteriors.estimate.number_law import laplace_variance, number_log_prob
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.helpers.cases import mostly_thorough
@@ -78,6 +79,33 @@ class Mask(np.ndarray):
 
     def __eq__(self, other):
         return self.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0, 3.0, 30.0])
+def test_normal_noise_has_the_information_of_laplace_noise(ratio):
+    """The Fisher information of a sum about its location, by numerical integration."""
+    grid = np.linspace(-60, 60, 1 << 17) * (1 + ratio)
+    density = np.exp(np.asarray(number_log_prob_at(grid, ratio)))
+    slope = np.gradient(density, grid)
+    information = np.trapezoid(slope**2 / np.maximum(density, 1e-300), grid)
+    wanted = 1 / information - ratio**2
+    found = laplace_variance(jnp.array([ratio**2], float), jnp.ones(1))
+    assert float(found[0]) == pytest.approx(wanted, rel=0.02)
+
+
+def number_log_prob_at(grid, sd):
+    """Log-density of a normal variable plus Laplace noise of scale 1, by SciPy."""
+    sides = [special.log_ndtr(x / sd - sd) - x for x in (grid, -grid)]
+    return np.logaddexp(*sides) + sd**2 / 2 - np.log(2)
+
+
+@pytest.mark.parametrize(("known", "wanted"), [(1e-6, 2.0), (1e6, 1.0)])
+def test_noise_leaves_its_variance_if_nothing_else_is_known(known, wanted):
+    """One parameter, one number: Laplace noise of scale 3."""
+    one = jnp.ones((1, 1))
+    scale = jnp.array([3.0])
+    found = posterior_noise(known * one, one, 1e-4 * one, scale)
+    assert float(found[0]) == pytest.approx(9 * wanted, rel=0.02)
 
 
 @pytest.mark.thorough

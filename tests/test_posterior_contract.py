@@ -19,7 +19,7 @@ from dpjax.noise.keys import study_key
 from dpjax.posteriors import METHODS, FamilyPosterior, NetworkPosterior, Posterior
 from dpjax.posteriors.plug_in import PlugInPosterior, draw_tables
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts, Sufficient
+from dpjax.statistics import MarginalContrasts, NetworkCounts, Sufficient
 from tests.helpers.conjugates import FAMILIES
 from tests.helpers.networks import TINY, random_records
 from tests.helpers.statistical import assert_binomial
@@ -40,6 +40,14 @@ def of_network(net, n=6, epsilon="2"):
     records = random_records(np.random.default_rng(0), net, n)
     values = mechanism.sample(study_key(1), statistic.measure(records))
     return Released(values, statistic, mechanism, n)
+
+
+def of_marginals():
+    over, adjacency = TINY["chain"].variables, "replace-one"
+    statistic = MarginalContrasts.of_order(over, 2, adjacency)
+    records = random_records(np.random.default_rng(0), TINY["chain"], 40)
+    options = {"epsilon": "5", "adjacency": adjacency, "mechanism": "k-norm"}
+    return dp.release(statistic, records, **options)
 
 
 def of_family(family, records):
@@ -83,6 +91,9 @@ MAKE = {
     "normal": lambda: posteriors.normal_posterior(
         study_key(5), of_network(TINY["coin"], 40), **CHAINS, samples=200
     ),
+    "random-field": lambda: posteriors.field_posterior(
+        study_key(9), of_marginals(), samples=500
+    ),
     "samples of tables": lambda: posteriors.SampledPosterior(
         TINY["chain"], drawn_tables(TINY["chain"], 20)
     ),
@@ -110,7 +121,7 @@ KINDS = [
     for name in MAKE
 ]
 NETWORKS = ["plug-in", "exact", "exact-tree", "point-estimate", "gibbs", "normal"]
-NETWORKS += ["separate-tables"]
+NETWORKS += ["separate-tables", "random-field"]
 NETWORKS += ["samples of tables"]
 
 
@@ -316,6 +327,7 @@ UNDEFINED = {
     "exact-tree": ["distributions"],
     "point-estimate": ["distributions"],
     "gibbs": ["distributions"],
+    "random-field": ["distributions"],
 }
 
 

@@ -18,12 +18,13 @@ from dpjax.cli.arguments import (
     sample,
     schema,
     sweep,
+    synthesize,
     verify,
 )
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, verify, predict, query, sample),
+    *(schema, release, verify, predict, query, synthesize, sample),
     *(audit, coverage, demo, plan, sweep),
 )
 """Modules whose `add` declares a command."""

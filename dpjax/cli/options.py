@@ -4,6 +4,7 @@ __all__ = [
     "is_among_tables",
     "ledger_of",
     "network_of",
+    "pair_of",
     "plots",
     "progress",
     "refuse_unwritable",
@@ -128,6 +129,14 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
             )
         split[name] = epsilon
     return split or None
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """Return the name and the level in an argument of --given, NAME=LEVEL."""
+    name, equals, level = text.partition("=")
+    if not (name and equals):
+        raise ValueError(f"`given` must be NAME=LEVEL, got {text!r:.80}.")
+    return name, level
 
 
 def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:

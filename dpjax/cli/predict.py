@@ -17,6 +17,7 @@ from dpjax.data.evidence import encode_evidence
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
+from dpjax.posteriors.fields import network_of
 from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic, TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
@@ -41,9 +42,10 @@ def run(options: argparse.Namespace) -> None:
 def _classification(
     released: Released, options: argparse.Namespace
 ) -> tuple[list[str], np.ndarray]:
-    target = released.net.variables[released.net.index(options.target)]
+    net = network_of(released)
+    target = net.variables[net.index(options.target)]
     if options.level is not None:
-        raise ValueError("`level` must be left out: this release is of a network.")
+        raise ValueError("`level` must be left out: it is for a regression.")
     with saying("predict", "reading the records"):
         encoded = encode_evidence(options.data, released.schema, options.target)
     if isinstance(released.mechanism, ParameterMechanism) and (

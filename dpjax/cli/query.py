@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.options import releases_of, saying
+from dpjax.cli.options import pair_of, releases_of, saying
 from dpjax.posteriors import posterior
 from dpjax.releases.released import load
 
@@ -20,18 +20,18 @@ def run(options: argparse.Namespace) -> None:
     if not options.target:
         raise ValueError("`target` must be given: --target NAME.")
     released = load(options.release)
-    net = released.net
     evidence: Any = options.data
     if options.given:
         if evidence is not None:
             raise ValueError("`given` must be left out with a table of evidence.")
-        evidence = dict(_pair(text) for text in options.given)
-    variables = [net.variables[net.index(name)] for name in options.target]
+        evidence = dict(pair_of(text) for text in options.given)
     with saying("query", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
         fitted: Any = posterior(given, disjoint=disjoint)
         found = np.asarray(fitted.query(options.target, evidence))
     print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
+    net = fitted.net
+    variables = [net.variables[net.index(name)] for name in options.target]
     cells = [*itertools.product(*(variable.levels for variable in variables))]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     rows = found.reshape(len(found), -1)
@@ -42,10 +42,3 @@ def run(options: argparse.Namespace) -> None:
         writer.writerow(["p_" + "_".join(map(str, cell)) for cell in cells])
         writer.writerows(rows)
     sys.stdout.flush()
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, level = text.partition("=")
-    if not (name and equals):
-        raise ValueError(f"`given` must be NAME=LEVEL, got {text!r:.80}.")
-    return name, level

@@ -8,7 +8,7 @@ __all__ = [
     "has_unknown",
 ]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -51,13 +51,7 @@ def encode_evidence(
     else:
         if isinstance(table, Mapping):
             table = {x: [v] if _is_one(v) else v for x, v in table.items()}
-        found = np.concatenate(
-            [
-                _of_table(one, variables, unread, part.place)
-                for part in sources.parts(table)
-                for one in part.read([x for x in schema if x in part.names()])
-            ]
-        )
+        found = np.concatenate([*_blocks(table, variables, unread)])
     if unread is not None:
         found[:, list(schema).index(unread)] = UNKNOWN
     return found
@@ -105,6 +99,17 @@ def completed(
     whole = (known < 0).sum(axis=1) == 1
     refuse_records(records[whole], schema.impossible, list(schema), target)
     return jnp.asarray(records), None if whole.all() else jnp.asarray(known)
+
+
+def _blocks(
+    table: sources.Table, variables: Sequence[Categorical], unread: str | None
+) -> Iterator[Int32[np.ndarray, "n d"]]:
+    """Encode the blocks of all parts of a table, and one without rows."""
+    yield np.zeros((0, len(variables)), np.int32)
+    for part in sources.parts(table):
+        wanted = [x.name for x in variables if x.name in part.names()]
+        for one in part.read(wanted) if wanted else [{}]:
+            yield _of_table(one, variables, unread, part.place)
 
 
 def _is_one(value: object) -> bool:

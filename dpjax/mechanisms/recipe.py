@@ -1,6 +1,6 @@
 """The base class of recipes, and their registry."""
 
-__all__ = ["RECIPES", "Recipe", "recipe_of"]
+__all__ = ["RECIPES", "Recipe", "recipe_of", "refuse_options"]
 
 import abc
 from collections.abc import Mapping
@@ -83,3 +83,9 @@ def recipe_of(
             f"{', '.join(names) or 'none'}."
         )
     return made(**options or {})
+
+
+def refuse_options(what: str, **options: object) -> None:
+    """Raise `ValueError` if an option, which does not fit `what`, is not None."""
+    for name in [name for name, value in options.items() if value is not None]:
+        raise ValueError(f"`{name}` must be left out for {what}.")

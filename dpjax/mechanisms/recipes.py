@@ -6,6 +6,8 @@ number of records are known. A string such as "laplace" means a recipe with defa
 
 __all__ = [
     "RECIPES",
+    "Algorithm1",
+    "Algorithm2",
     "Auto",
     "Fourier",
     "KNorm",
@@ -32,7 +34,8 @@ from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
-from dpjax.mechanisms.recipe import RECIPES, Recipe, recipe_of
+from dpjax.mechanisms.printed import Algorithm1, Algorithm2
+from dpjax.mechanisms.recipe import RECIPES, Recipe, recipe_of, refuse_options
 from dpjax.mechanisms.split_laplace import SplitLaplace
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import (
@@ -164,7 +167,7 @@ class KNorm(_WithSplit):
     ) -> ExactMechanism:
         """Make the mechanism for a family, or for tables and groups of them."""
         if isinstance(statistic, FamilyStatistic):
-            _refuse("an exponential family", split=self.split)
+            refuse_options("an exponential family", split=self.split)
             return FamilyKNorm.of(statistic, budget)
         if self.split is None:
             return k_norm.KNorm.of(statistic, budget)
@@ -222,7 +225,7 @@ class PosteriorSample(_OfAllTables):
         epsilon, adjacency = cost.epsilon, cost.adjacency
         common: Any = {"n": n, "temperature": self.temperature, "samples": self.samples}
         if isinstance(statistic, FamilyStatistic):
-            _refuse("an exponential family", omega=self.omega, units=self.units)
+            refuse_options("an exponential family", omega=self.omega, units=self.units)
             common |= {"truncation": self.truncation, "points": self.points}
             common["prior"] = self.prior
             return FamilyPosteriorSampler.calibrate(
@@ -233,7 +236,7 @@ class PosteriorSample(_OfAllTables):
                 adjacency,
                 **common,
             )
-        _refuse("a network", truncation=self.truncation, points=self.points)
+        refuse_options("a network", truncation=self.truncation, points=self.points)
         given = {"omega": self.omega, "prior": self.prior, "units": self.units}
         common |= {name: value for name, value in given.items() if value is not None}
         layout = all_tables(statistic)
@@ -293,8 +296,3 @@ class MapCells(_OfAllTables):
             raise ValueError("`omega` must be given for map-cells, such as '0.1'.")
         cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
         return CellMass.calibrate(layout, cost.epsilon, cost.adjacency, **vars(self))
-
-
-def _refuse(what: str, **options: object) -> None:
-    for name in [name for name, value in options.items() if value is not None]:
-        raise ValueError(f"`{name}` must be left out for {what}.")

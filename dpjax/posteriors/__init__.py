@@ -7,6 +7,7 @@ __all__ = [
     "ClippedPosterior",
     "ExactPosterior",
     "FamilyPosterior",
+    "FieldPosterior",
     "InferenceMethod",
     "LatentRecords",
     "NetworkPosterior",
@@ -28,12 +29,14 @@ __all__ = [
     "clipped_posterior",
     "exact_posterior",
     "family_posterior",
+    "field_posterior",
     "gibbs_posterior",
     "gibbs_start",
     "gibbs_step",
     "law_of",
     "normal_model",
     "normal_posterior",
+    "plug_in_field",
     "plug_in_posterior",
     "point_estimate",
     "point_estimate_of",
@@ -98,6 +101,11 @@ from dpjax.posteriors.hidden_totals.family_posterior import (
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.methods import METHODS, InferenceMethod
 from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
+from dpjax.posteriors.random_fields.posterior import (
+    FieldPosterior,
+    field_posterior,
+    plug_in_field,
+)
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from dpjax.data.sources import Table, is_array
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import prediction
+from dpjax.posteriors.fields import network_of
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import complete, log_joint, refuse_contradictions
 from dpjax.releases.released import Released
@@ -285,5 +286,5 @@ class ReleasedPosterior(NetworkPosterior):
 
     @property
     def net(self) -> BayesNet:
-        """The Bayesian network of the release."""
-        return self.released.net
+        """The Bayesian network of the release; see `network_of` if it has none."""
+        return network_of(self.released)

@@ -52,6 +52,8 @@ def posterior(
     - "separate-tables" estimates the tables of a network from counts with Laplace noise
       where a point estimate is slow, because the network is large and has many paths
       between its variables. It uses less of what the release says about each table.
+    - "random-field" runs Markov chains over the parameters of a Markov random field,
+      given marginal tables without a network (see `field_posterior`).
     - "hidden-totals" runs Markov chains over the hidden total of the sufficient
       statistics of any other exponential family (see `family_posterior`), whose
       parameters are those of records after clipping.
@@ -73,10 +75,11 @@ def posterior(
         prior: for a network, the Dirichlet parameter of all cells, > 0, or a dictionary
             from variable name to a table of parameters; by default 1. With
             "hierarchical", which needs the method "point-estimate", the rows of a
-            variable may share a mean that is learned. For a family, its
-            conjugate parameters; by default weak parameters from the public bounds,
-            weaker for "hidden-totals" than for "plug-in". A prior is not allowed with
-            released samples, which were drawn with a prior already.
+            variable may share a mean that is learned. For tables without a network,
+            see `field_posterior`. For a family, its conjugate parameters; by default
+            weak parameters from the public bounds, weaker for "hidden-totals" than for
+            "plug-in". A prior is not allowed with released samples, which were drawn
+            with a prior already.
         method: the name of a method. None means the first method that suits, and
             "plug-in" for numbers beyond 2^29, which noise-aware methods would round,
             and for networks with impossible combinations, which they would ignore.

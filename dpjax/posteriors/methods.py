@@ -27,11 +27,17 @@ from dpjax.posteriors.exact.clipped import check_clipped, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import check_exact, exact_posterior
 from dpjax.posteriors.exact.proportions import check_proportions, proportions_posterior
 from dpjax.posteriors.exact.tree_posterior import check_tree, tree_posterior
+from dpjax.posteriors.fields import network_of
 from dpjax.posteriors.gibbs.gibbs import check_gibbs, gibbs_posterior
 from dpjax.posteriors.gibbs.normal_model import check_normal, normal_posterior
 from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
 from dpjax.posteriors.hidden_totals.total_walk import check_family
 from dpjax.posteriors.plug_in import plug_in_posterior
+from dpjax.posteriors.random_fields.posterior import (
+    check_field,
+    field_posterior,
+    plug_in_field,
+)
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
@@ -151,6 +157,7 @@ _add("exact-proportions", 30, check_proportions, proportions_posterior)
 _add("exact-clipped", 35, check_clipped, clipped_posterior)
 _add("point-estimate", 40, check_estimate, point_estimate, slow=is_slow, learns=True)
 _add("separate-tables", 45, check_separate_tables, separate_tables)
+_add("random-field", 47, check_field, field_posterior, chains=True)
 _add("hidden-totals", 50, check_family, family_posterior, chains=True)
 _add("gibbs", None, check_gibbs, gibbs_posterior, chains=True)
 _add("normal", None, check_normal, normal_posterior, chains=True)
@@ -164,21 +171,27 @@ class _PlugIn(InferenceMethod):
     def suits(cls, released: Released) -> bool:
         if isinstance(released.statistic, FamilyStatistic):
             return not isinstance(released.mechanism, ParameterMechanism)
-        return _passes(lambda released: (released.net, released.counted), released)
+        return _passes(lambda released: network_of(released).layout, released)
 
     @classmethod
     def infer(
         cls, released: Released, prior: Any, key: Key, increment: Scalar
     ) -> Posterior:
         statistic = released.statistic
+        flat = 1.0 if prior is None else prior
+        if statistic.network is None and not isinstance(statistic, FamilyStatistic):
+            _refuse_increment(increment, "marginal tables without a network")
+            return plug_in_field(key, released, flat)
         if not isinstance(statistic, FamilyStatistic):
-            return plug_in_posterior(
-                released, 1.0 if prior is None else prior, increment=increment
-            )
-        if not (isinstance(increment, int | float) and increment == 0):
-            raise ValueError("`increment` must be left out for an exponential family.")
+            return plug_in_posterior(released, flat, increment=increment)
+        _refuse_increment(increment, "an exponential family")
         total, n = statistic.decode(jnp.asarray(released.values), released.n)
         return conjugate_posterior(statistic.family, total, n, prior)
+
+
+def _refuse_increment(increment: Scalar, what: str) -> None:
+    if not (isinstance(increment, int | float) and increment == 0):
+        raise ValueError(f"`increment` must be left out for {what}.")
 
 
 def _passes(check: Callable[[Released], object], released: Released) -> bool:

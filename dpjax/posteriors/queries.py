@@ -4,8 +4,9 @@ Unknown levels are summed out by a junction tree. The levels that are known ente
 factors of single variables, so that one compiled program serves all patterns of them.
 """
 
-__all__ = ["complete", "log_joint", "refuse_contradictions"]
+__all__ = ["complete", "log_joint", "refuse_contradictions", "tables_at_once"]
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 
 import jax
@@ -15,7 +16,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int32
 
-from dpjax._platforms import each
+from dpjax._platforms import Sizes, each
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.tables.gathers import take
@@ -108,6 +109,11 @@ def _layout(net: BayesNet, group: tuple[int, ...]) -> TableLayout:
     singles = tuple((i,) for i in range(len(net.sizes)))
     groups = (*net.families, *singles, *((group,) if group else ()))
     return TableLayout(net.sizes, groups)
+
+
+def tables_at_once(net: BayesNet, group: tuple[int, ...]) -> Callable[[Sizes], int]:
+    """Return for how many records at once `log_joint` computes tables."""
+    return partial(_at_once, _layout(net, group))
 
 
 def _at_once(layout: TableLayout, sizes) -> int:

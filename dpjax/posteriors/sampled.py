@@ -10,15 +10,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float
 
 from dpjax._checks import typed_key
+from dpjax._platforms import Sizes, each
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import FamilyPosterior, probability
 from dpjax.posteriors import prediction
 from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.queries import log_joint
+from dpjax.posteriors.queries import log_joint, tables_at_once
 
 _NO_DENSITY = "`mean`, `sd` or `quantile`, or a release of noisy counts"
 _NO_UPDATE = (
@@ -58,8 +60,10 @@ class DrawnPosterior(NetworkPosterior):
         return _score(self._draws, records, self.net)
 
     def _log_joint(self, known: Array, group: tuple[int, ...]) -> Array:
-        each = jax.lax.map(lambda x: log_joint(x, known, self.net, group), self._draws)
-        return jax.nn.logsumexp(each, axis=0) - jnp.log(float(len(each)))
+        distinct, place = _distinct(known)
+        logs = _log_joint(self._draws, distinct, self.net, group)
+        found = jax.nn.logsumexp(logs, axis=0) - jnp.log(float(len(logs)))
+        return found[place]
 
 
 class SampledPosterior(DrawnPosterior):
@@ -162,9 +166,32 @@ class SampledParameters(FamilyPosterior):
         return {name: values[..., i] for i, name in enumerate(self.names)}
 
 
+def _distinct(known: Array) -> tuple[Array, Array]:
+    """Different rows, some of them repeated, and the place of each row among them."""
+    try:
+        rows, place = np.unique(np.asarray(known), axis=0, return_inverse=True)
+    except jax.errors.TracerArrayConversionError:
+        return known, jnp.arange(len(known))
+    if not len(rows):
+        return known, jnp.asarray(place)
+    length = 1 << max(len(rows) - 1, 0).bit_length()  # few lengths are compiled
+    rows = np.pad(rows, ((0, length - len(rows)), (0, 0)), mode="edge")
+    return jnp.asarray(rows), jnp.asarray(place.ravel())
+
+
 @jax.jit
 def _deviations(draws: Array) -> Array:
     return draws.std(axis=0)
+
+
+@partial(jax.jit, static_argnames=("net", "group"))
+def _log_joint(
+    draws: Array, known: Array, net: BayesNet, group: tuple[int, ...]
+) -> Array:
+    def at_once(sizes: Sizes) -> int:
+        return max(1, tables_at_once(net, group)(sizes) // len(known))
+
+    return each(lambda theta: log_joint(theta, known, net, group), draws, at_once)
 
 
 @partial(jax.jit, static_argnames=("net", "target"))

@@ -7,6 +7,7 @@ __all__ = [
     "FourierCoefficients",
     "MarginalContrasts",
     "NetworkCounts",
+    "PrintedFourier",
     "Statistic",
     "Sufficient",
     "TableStatistic",
@@ -18,4 +19,5 @@ from dpjax.statistics.contrasts import Contrasts
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.marginal_contrasts import MarginalContrasts
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
+from dpjax.statistics.printed_fourier import PrintedFourier
 from dpjax.statistics.sufficient import Sufficient

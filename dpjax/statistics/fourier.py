@@ -198,7 +198,7 @@ class FourierCoefficients(TableStatistic):
         if len(self.counted.groups) > 1:
             coefficients = coefficients[self.closure.owners]
         measured = coefficients[self._first :]
-        if self.adjacency != REPLACE_ONE:
+        if not self._first:
             return measured
         return self._choose((n - measured) // 2, measured)
 
@@ -243,7 +243,7 @@ class FourierCoefficients(TableStatistic):
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Recover all coefficients from `vector`: the number of records comes first."""
-        if self.adjacency != REPLACE_ONE:
+        if not self._first:
             return vector
         if n is None:
             raise ValueError("`n` must be given under replace-one, where it is public.")
@@ -268,7 +268,7 @@ class FourierCoefficients(TableStatistic):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the tables exactly, as 64-bit numerators and denominators of cells."""
         values = np.asarray(vector, np.int64)
-        if self.adjacency == REPLACE_ONE:
+        if self._first:
             if n is None:
                 raise ValueError("`n` must be given under replace-one.")
             binary = self.closure.binary[1:]

@@ -6,6 +6,7 @@ __all__ = [
     "NetworkExperiment",
     "RegressionExperiment",
     "SweepResult",
+    "combine_synthetic",
     "coverage",
     "metrics",
     "plan",
@@ -22,3 +23,4 @@ from dpjax.study.experiments import (
 )
 from dpjax.study.plan import plan
 from dpjax.study.sweeps import SweepResult, sweep
+from dpjax.study.synthetic import combine_synthetic

@@ -228,8 +228,8 @@ MUTANTS = (
         "law changed",
         "deviations of many estimates at once, as constants",
         "posteriors/estimate/curvature.py",
-        "weights = weights + 0 * theta[None]",
-        "weights = weights + 0",
+        "directions = directions + 0 * theta[None]",
+        "directions = directions + 0",
         (
             "tests/test_k_norm_posterior.py::"
             "test_intervals_of_many_releases_at_once_cover_the_truth",

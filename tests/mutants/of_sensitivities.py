@@ -15,6 +15,22 @@ _IN_MECHANISMS = "tests/test_mechanisms.py::"
 MUTANTS = (
     Mutant(
         "sensitivity halved",
+        "coefficients as printed",
+        "statistics/printed_fourier.py",
+        "Sensitivity(2 * self._coefficients",
+        "Sensitivity(self._coefficients",
+        ("tests/test_printed.py::test_the_noise_has_the_printed_scale",),
+    ),
+    Mutant(
+        "wrong adjacency",
+        "algorithms as printed: records may be added",
+        "mechanisms/printed.py",
+        "if adjacency != REPLACE_ONE:",
+        "if not adjacency:",
+        ("tests/test_printed.py::test_only_what_is_printed_is_accepted",),
+    ),
+    Mutant(
+        "sensitivity halved",
         "counts: of one table for all of them",
         _FAMILY_COUNTS,
         "tables = len(self.measured.groups)",
@@ -49,7 +65,7 @@ MUTANTS = (
         "wrong adjacency",
         "Fourier: parities of a private number of records",
         _FOURIER,
-        "        if self.adjacency != REPLACE_ONE:\n            return measured\n",
+        "        if not self._first:\n            return measured\n",
         "",
         (_IN_FOURIER + "test_sensitivities_of_networks_equal_brute_force",),
     ),

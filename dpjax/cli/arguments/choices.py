@@ -23,7 +23,7 @@ _FAMILIES = (
 )
 _RECIPES = (
     *("auto", "fourier", "k-norm", "laplace", "map", "map-cells"),
-    "posterior-sample",
+    *("posterior-sample", "zhang-algorithm-1", "zhang-algorithm-2"),
 )
 
 

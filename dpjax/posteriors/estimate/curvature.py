@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.scipy.linalg import cho_factor, cho_solve, solve_triangular
+from jax.scipy.linalg import solve_triangular
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
@@ -18,17 +18,19 @@ from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.estimate.normal_update import normal_update, posterior_noise
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
 
 
-@partial(jax.jit, static_argnums=(0, 1, 7))
+@partial(jax.jit, static_argnums=(0, 1, 8))
 def covariance(
     moments: RecordMoments,
     net: BayesNet,
     theta: Float[Array, " c"],
     prior: Float[Array, " c"],
     scale: Float[Array, " m"],
+    weights: Float[Array, " m"] | None,
     in_table: Float[Array, "t m"],
     n: Float[Array, " t"],
     public_n: bool,
@@ -36,20 +38,20 @@ def covariance(
     """Approximate the posterior covariance of the logits of all probabilities `theta`.
 
     The covariance of the released numbers is approximated by that of the exact numbers
-    under the network, plus scale² on the diagonal, the inverse of the Fisher
-    information of Laplace noise. Numbers of different tables of records, of which there
-    are t, are independent.
+    under the network, plus the variances of `posterior_noise` on the diagonal. Numbers
+    of different tables of records, of which there are t, are independent. The noise is
+    that of `Problem`.
     """
     together, log_theta = _together(net, theta), jnp.log(theta)
     tables = partial(expected_tables, net.layout)
     expected = tables(log_theta)
-    mean, weights = moments.mean(expected), jax.jacfwd(moments.mean)(expected)
+    mean, directions = moments.mean(expected), jax.jacfwd(moments.mean)(expected)
     # Constant weights of many releases at once make programs of jaxlib 0.10 for a CPU
     # compute wrong slopes.
-    weights = weights + 0 * theta[None]
+    directions = directions + 0 * theta[None]
     # The Jacobian of the tables is a covariance, hence symmetric: forward mode has no
     # scatter.
-    slopes = jax.vmap(lambda x: jax.jvp(tables, (log_theta,), (x,))[1])(weights)
+    slopes = jax.vmap(lambda x: jax.jvp(tables, (log_theta,), (x,))[1])(directions)
     in_table, sizes = jnp.asarray(in_table, theta.dtype), n[:, None] * in_table
     sums = matmul(in_table.T, sizes)  # for two numbers of one table, its n; else 0
     spread = sums * jax.vmap(moments.mean)(slopes)
@@ -64,10 +66,12 @@ def covariance(
         spread = spread + sums * mean[:, None] * mean[None]
         moved = jnp.concatenate([moved, (sizes * mean[None]).T], axis=1)
         information = jnp.pad(information, (0, len(n)))
-    spread = spread + jnp.diag(scale**2)
-    information = information + matmul(moved.T, cho_solve(cho_factor(spread), moved))
-    unit = jnp.eye(len(information), dtype=theta.dtype)
-    return cho_solve(cho_factor(information), unit)[: theta.size, : theta.size]
+    if weights is None:
+        noise = posterior_noise(information, moved, spread, scale)
+    else:
+        noise = scale**2 / weights
+    found = normal_update(information, moved, spread, noise).covariance
+    return found[: theta.size, : theta.size]
 
 
 class NormalLogits(eqx.Module):

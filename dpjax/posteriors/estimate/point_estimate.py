@@ -84,10 +84,9 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     def _law(self) -> NormalLogits:
         released, net = self.released, self.net
         moments, _, scale, weights = numbers_of(released)
-        if weights is not None:
-            scale = scale / jnp.sqrt(weights)
         n, public = jnp.asarray(self.n, float)[None], released.n is not None
-        every, given = jnp.ones((1, scale.size)), (self.theta, self.prior, scale)
+        every = jnp.ones((1, scale.size))
+        given = self.theta, self.prior, scale, weights
         found = covariance(moments, net, *given, every, n, public)
         return NormalLogits(net, self.theta, found)
 

@@ -90,10 +90,10 @@ class PooledEstimate(NormalEstimate):
     def _law(self) -> NormalLogits:
         spec, numbers = _numbers(self.releases, self.net)
         _, scale, weights = _joined(numbers)
-        if weights is not None:
-            scale = scale / jnp.sqrt(weights)
-        given = self.theta, self.prior, scale, jnp.asarray(spec.in_table, float)
-        found = covariance(spec.moments, self.net, *given, self.n, spec.public_n)
+        given = self.theta, self.prior, scale, weights
+        found = covariance(
+            spec.moments, self.net, *given, spec.in_table, self.n, spec.public_n
+        )
         return NormalLogits(self.net, self.theta, found)
 
 

@@ -1,0 +1,1 @@
+"""Posteriors from marginal tables without a network, by Markov random fields."""

@@ -1,0 +1,266 @@
+"""Normal approximation of the posterior of a random field's parameters.
+
+The exact numbers behind a release are about normal given the parameters, and so are the
+noisy numbers. The posterior mode is found in rounds. Each round fixes the covariance of
+the noisy numbers at the parameters of the round before, and solves a nonlinear problem
+of least squares by the method of Levenberg and Marquardt. After convergence, the sums
+of the features of all records, of the prior too, equal their expectations given the
+release; without noise, this is the maximum of the likelihood times the prior.
+"""
+
+__all__ = ["FieldFit", "FieldModel", "FieldProblem", "fit_field"]
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from dpjax._platforms import each
+from dpjax._products import matmul
+from dpjax.posteriors.estimate.normal_update import NormalUpdate, normal_update
+from dpjax.posteriors.estimate.number_law import laplace_variance
+from dpjax.posteriors.fields import RandomField
+from dpjax.statistics.record_moments import RecordMoments
+from dpjax.tables.fourier_basis import denominators, from_coefficients
+from dpjax.tables.marginals import log_partition
+
+_ROUNDS = 8
+_STEPS = 40  # of a round, at most
+_LOOSE = 0.01  # precision of a normal prior of each parameter, for proper posteriors
+_NEAR = 1e-3  # last step of a round, in posterior standard deviations
+
+
+class FieldProblem(NamedTuple):
+    """Released numbers of records, their noise, and a prior."""
+
+    values: Float[Array, " m"]
+    scale: Float[Array, " m"]  # of Laplace noise, or of normal noise
+    weights: Float[Array, " m"] | None  # None for Laplace noise: see `NormalNumbers`
+    prior: Float[Array, " k"]  # sums of the features of the records in the prior
+    strength: Float[Array, ""]  # number of records in the prior
+    n: Float[Array, ""]  # number of records; an initial value if it is not public
+
+
+class FieldFit(NamedTuple):
+    """Normal approximation of a posterior.
+
+    The coordinates are log n and the parameters. If n is public, log n has the variance
+    1, but is independent of the parameters and not used.
+    """
+
+    mode: Float[Array, " k"]
+    covariance: Float[Array, "k k"]
+    precision: Float[Array, "m m"]  # inverse of the covariance of the noisy numbers
+    step: Float[Array, ""]  # size of the last step, in posterior standard deviations
+
+
+class FieldModel(NamedTuple):
+    """A random field and what was released of it."""
+
+    field: RandomField
+    observe: Array  # from the number of records and the sums of features to numbers
+    problem: FieldProblem
+    public_n: bool
+
+    @classmethod
+    def of(
+        cls,
+        field: RandomField,
+        moments: RecordMoments,
+        problem: FieldProblem,
+        public_n: bool,
+    ) -> "FieldModel":
+        """Make the model of numbers with the given moments."""
+        observe = _numbers_of_features(field, moments, problem.scale.dtype)
+        return cls(field, observe, problem, public_n)
+
+    def number(self, position: Array) -> Array:
+        """Return the number of records."""
+        return self.problem.n if self.public_n else jnp.exp(position[0])
+
+    def at(self, position: Array) -> "_Local":
+        """Compute moments at log n and the parameters."""
+        n = self.number(position)
+        mean, covariance = _moments(self.field, position[1:])
+        whole, observe = self.whole(mean), self.observe[:, 1:]
+        first = jnp.where(self.public_n, 0, n * whole)
+        moved = n * matmul(observe, covariance)
+        spread = matmul(moved, observe.T)
+        moved = jnp.concatenate([first[:, None], moved], axis=1)
+        # Rounding errors may make the information of rare cells negative.
+        least = _LOOSE + 8 * jnp.finfo(n.dtype).eps * n
+        strength = self.problem.strength * covariance
+        information = jnp.pad(strength + least * jnp.eye(len(mean)), (1, 0))
+        information = information.at[0, 0].add(1.0 if self.public_n else 0.0)
+        residual = self.problem.values - n * whole
+        slope = self.problem.prior - self.problem.strength * mean
+        slope = slope - _LOOSE * position[1:]
+        first = jnp.full((1,), 0.0 if self.public_n else 1.0, n.dtype)  # flat in n
+        slope = jnp.concatenate([first, slope])
+        return _Local(information, moved, spread, residual, slope)
+
+    def density(self, fit: FieldFit) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Return the log-density of the parameters, as a function.
+
+        The covariance of the noisy numbers is that at the mode. A private number of
+        records is summed out. The function also returns its mean and variance.
+        """
+        precision = fit.precision
+        values, n = self.problem.values, self.problem.n
+
+        def log_density(eta: Array) -> tuple[Array, Array, Array]:
+            whole = self.whole(self.field.features(self.field.marginals(eta)))
+            pull = matmul(precision, whole)
+            variance, mean = 1 / matmul(whole, pull), n
+            if not self.public_n:
+                mean = variance * matmul(pull, values)
+            residual = values - mean * whole
+            law = -matmul(residual, matmul(precision, residual)) / 2
+            flat = 0.0 if self.public_n else jnp.log(variance) / 2
+            return law + flat + self.log_prior(eta), mean, variance
+
+        return log_density
+
+    def whole(self, mean: Array) -> Array:
+        """Means of the numbers of one record, given those of the features."""
+        return self.observe[:, 0] + matmul(self.observe[:, 1:], mean)
+
+    def log_prior(self, eta: Array) -> Array:
+        """Log-density of the prior of the parameters, up to a constant."""
+        total = log_partition(self.field.layout, self.field.log_factors(eta))
+        weak = _LOOSE * matmul(eta, eta) / 2
+        return matmul(eta, self.problem.prior) - self.problem.strength * total - weak
+
+
+class _Local(NamedTuple):
+    """Moments of the numbers at some parameters, and of the prior."""
+
+    information: Array  # of the prior
+    moved: Array  # derivatives of the numbers' means
+    spread: Array  # covariance of the exact numbers
+    residual: Array
+    slope: Array  # of the log-prior
+
+
+class _State(NamedTuple):
+    position: Array  # log n, then the parameters
+    local: _Local
+    noise: Array  # effective variance of the noise of each number
+    precision: Array  # inverse of the fixed covariance of the noisy numbers
+    value: Array  # log-posterior density
+    damping: Array
+    step: Array  # size of the last step of the last round, in standard deviations
+    steps: Array  # in this round
+    rounds: Array
+
+    def objective(self, model: FieldModel, position: Array, local: _Local) -> Array:
+        off = matmul(local.residual, matmul(self.precision, local.residual))
+        flat = 0.0 if model.public_n else position[0]
+        return model.log_prior(position[1:]) + flat - off / 2
+
+
+@partial(jax.jit, static_argnames=("field", "moments", "public_n"))
+def fit_field(
+    field: RandomField, moments: RecordMoments, problem: FieldProblem, public_n: bool
+) -> FieldFit:
+    """Find the posterior mode of a field's parameters, and their covariance there."""
+    model = FieldModel.of(field, moments, problem, public_n)
+    # The first step does not move, so that moments are compiled in the loop alone.
+    found = lax.while_loop(
+        lambda state: state.rounds <= _ROUNDS, partial(_improve, model), _first(model)
+    )
+    update = _updated(found.local, found.noise)
+    return FieldFit(found.position, update.covariance, found.precision, found.step)
+
+
+def _first(model: FieldModel) -> _State:
+    problem, k = model.problem, 1 + len(model.field)
+    noise, m = problem.scale**2, problem.values.size
+    noise = 2 * noise if problem.weights is None else noise / problem.weights
+    none = jnp.zeros_like(noise)
+    start = jnp.zeros(k, noise.dtype).at[0].set(jnp.log(problem.n))
+    square, wide = jnp.zeros((m, m), noise.dtype), jnp.zeros((m, k), noise.dtype)
+    prior = jnp.zeros((k, k), noise.dtype), jnp.zeros(k, noise.dtype)
+    local = _Local(prior[0], wide, square, none, prior[1])
+    low, one = jnp.asarray(-jnp.inf, noise.dtype), jnp.ones((), noise.dtype)
+    zero = jnp.zeros((), int)
+    return _State(start, local, noise, square, low, one, one, zero, zero)
+
+
+def _improve(model: FieldModel, state: _State) -> _State:
+    """Make one step, and begin the next round if the last step was small."""
+    local, first = state.local, state.rounds == 0
+    pull = matmul(state.precision, local.moved)
+    slope = local.slope + matmul(pull.T, local.residual)
+    information = local.information + matmul(local.moved.T, pull)
+    more = state.damping * jnp.diagonal(information) + 1e-6
+    move = jnp.linalg.solve(information + jnp.diag(more), slope)
+    move = jnp.where(first, 0, move)
+    there = state.position + move
+    at = model.at(there)
+    reached = state.objective(model, there, at)
+    better = first | (reached >= state.value - 1e-6 * jnp.abs(state.value))
+    size = jnp.sqrt(jnp.abs(matmul(move, slope)) / len(move))
+    position, local = jax.tree.map(
+        partial(jnp.where, better), (there, at), (state.position, local)
+    )
+    state = state._replace(
+        position=position,
+        local=local,
+        value=jnp.where(better, reached, state.value),
+        damping=state.damping * jnp.where(better, 0.2, 5.0),
+        step=size,
+        steps=state.steps + 1,
+    )
+    ended = first | (size < _NEAR) | (state.steps >= _STEPS)
+    return lax.cond(ended, partial(_next_round, model), lambda x: x, state)
+
+
+def _next_round(model: FieldModel, state: _State) -> _State:
+    """Fix the covariance of the noisy numbers at the present parameters."""
+    local, noise, problem = state.local, state.noise, model.problem
+    if problem.weights is None:
+        variance = _updated(local, noise).variance(noise)
+        noise = laplace_variance(variance, problem.scale)
+    precision = jnp.linalg.inv(local.spread + jnp.diag(noise))
+    state = state._replace(
+        noise=noise,
+        precision=precision,
+        damping=jnp.full_like(state.damping, 0.1),
+        steps=jnp.zeros_like(state.steps),
+        rounds=state.rounds + 1,
+    )
+    return state._replace(value=state.objective(model, state.position, local))
+
+
+def _updated(local: _Local, noise: Array) -> NormalUpdate:
+    return normal_update(local.information, local.moved, local.spread, noise)
+
+
+def _moments(field: RandomField, eta: Array) -> tuple[Array, Array]:
+    """Mean and covariance of the features of one record."""
+
+    def mean(eta):
+        return field.features(field.marginals(eta))
+
+    def column(direction):
+        return jax.jvp(mean, (eta,), (direction,))[1]
+
+    units = jnp.eye(len(eta), dtype=eta.dtype)
+    return mean(eta), each(column, units, field.at_once)
+
+
+def _numbers_of_features(field: RandomField, moments: RecordMoments, dtype) -> Array:
+    """Matrix from the number of records and the sums of features to exact numbers."""
+    layout, size = field.layout, len(field.closure)
+    cells = jnp.asarray(denominators(layout), dtype)
+
+    def numbers(sums):
+        coefficients = sums[field.closure.places(layout)]
+        return moments.mean(from_coefficients(layout, coefficients) / cells)
+
+    return jax.vmap(numbers)(jnp.eye(size, dtype=dtype)).T

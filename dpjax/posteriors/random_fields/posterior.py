@@ -1,0 +1,224 @@
+"""Posteriors of records' distributions, given marginal tables without a network."""
+
+__all__ = ["FieldPosterior", "check_field", "field_posterior", "plug_in_field"]
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array
+
+from dpjax._checks import typed_key, whole
+from dpjax._later import infer
+from dpjax._platforms import each
+from dpjax._products import matmul
+from dpjax._types import Key
+from dpjax.posteriors.estimate.point_estimate import numbers_of
+from dpjax.posteriors.fields import field_of
+from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
+from dpjax.posteriors.priors import Prior
+from dpjax.posteriors.random_fields.fit import (
+    FieldFit,
+    FieldModel,
+    FieldProblem,
+    fit_field,
+)
+from dpjax.releases.released import Released
+from dpjax.tables.projection import project
+
+_NO_NOISE = 0.5  # standard deviation of noise that is taken for none
+_DEEPEST = 6  # doublings of a trajectory
+
+
+class FieldPosterior(ChainPosterior):
+    """Draws from the posterior of a Markov random field, given marginal tables.
+
+    The functions `field_posterior` and `plug_in_field` make this object. `net` is a
+    network that can have every distribution of the field. Its arrows connect all
+    variables of each clique of a junction tree, and have no other meaning; `query`
+    computes probabilities of any variables.
+
+    `log_prob` is the log-density of the parameters of `RandomField` at the tables; its
+    constant is that of a normal approximation. For other methods and arguments, see
+    `ChainPosterior`, where `prior` has the number of records in the prior for each
+    cell of `net.layout`.
+
+    Args:
+        fit: the mode and the normal approximation there.
+
+    Privacy:
+        Post-processing of a release has no privacy cost.
+    """
+
+    fit: FieldFit
+
+    def estimate(self) -> dict[str, Array]:
+        """Return the tables of `net` at the posterior mode, by variable name.
+
+        With a small prior, they have the largest entropy of all distributions whose
+        marginal tables are the estimated ones.
+        """
+        return self._by_name(field_of(self.released).tables(self.fit.mode[1:]))
+
+    def _log_density(self, theta: Array) -> Array:
+        aware = self.sampler.infer is field_posterior
+        field, *given = _given(self.released, self.prior, aware)
+        return _log_density(field, *given, self.fit, field.parameters(theta))
+
+
+def field_posterior(
+    key: Key,
+    released: Released,
+    prior: Prior = 1.0,
+    *,
+    chains: int = 4,
+    warmup: int = 300,
+    samples: int = 250,
+) -> FieldPosterior:
+    r"""Draw from the posterior of a Markov random field, given noisy marginal tables.
+
+    The field has no interactions beyond those of the tables (see `RandomField`). Given
+    its parameters, the exact numbers are about normal, with their exact mean and the
+    covariance at the posterior mode. Laplace noise is replaced by normal noise that
+    leaves as much uncertainty. The posterior mode is found first; the Markov chains of
+    the NUTS sampler start there, in coordinates in which the normal approximation of
+    the posterior has unit variances.
+
+    Args:
+        key: typed JAX key.
+        released: counts of marginal tables with K-norm noise (`MarginalContrasts`), or
+            Fourier coefficients (`FourierCoefficients`), without a network.
+        prior: number of records in the prior for each cell of the largest table, > 0.
+            The prior is proportional to the likelihood of this many records for each of
+            its cells, whose distribution is uniform. A dictionary has such numbers for
+            all cells of each table of `net`. A private number of records has a flat
+            prior.
+        chains: number of chains, run in parallel.
+        warmup: number of discarded first draws of each chain, for adaptation.
+        samples: number of draws kept of each chain.
+
+    Privacy:
+        Post-processing has no privacy cost, and may be repeated with other priors.
+
+    Raises:
+        ValueError: if the release has a network or is not of tables, its noise is not
+            known, the tables are too densely connected for a junction tree, or an
+            argument is not valid.
+
+    Reference:
+        Räisä et al. (AISTATS 2023), NAPSU-MQ, for Gaussian noise; Foulds et al.
+        (UAI-16), section 3.3, name Markov random fields as exponential families.
+    """
+    settings = {"chains": chains, "warmup": warmup, "samples": samples}
+    sampler = ChainSampler("random-field", field_posterior, (*settings.items(),))
+    return _posterior(key, released, prior, sampler, True)
+
+
+def plug_in_field(
+    key: Key,
+    released: Released,
+    prior: Prior = 1.0,
+    *,
+    chains: int = 4,
+    warmup: int = 300,
+    samples: int = 250,
+) -> FieldPosterior:
+    """Draw from the posterior of `field_posterior` as if there were no noise.
+
+    The noisy tables are projected onto consistent tables without negative cells. The
+    intervals are too narrow. Arguments, privacy and errors are those of
+    `field_posterior`.
+    """
+    settings = {"chains": chains, "warmup": warmup, "samples": samples}
+    sampler = ChainSampler("plug-in", plug_in_field, (*settings.items(),))
+    return _posterior(key, released, prior, sampler, False)
+
+
+def check_field(released: Released) -> None:
+    """Raise `ValueError` unless `field_posterior` accepts the release."""
+    numbers_of(released)
+    field_of(released).net  # noqa: B018  (raises)
+
+
+def _posterior(
+    key: Key, released: Released, prior: Prior, sampler: ChainSampler, aware: bool
+) -> FieldPosterior:
+    typed_key(key=key)
+    whole(1, **dict(sampler.settings))
+    check_field(released)
+    prior = field_of(released).prior_counts(prior)
+    field, moments, problem, public_n = _given(released, prior, aware)
+    fit = fit_field(field, moments, problem, public_n)
+    given = field, moments, problem, public_n, fit
+    theta, n, diverging = _run(key, *given, **dict(sampler.settings))
+    reports = {"divergences": diverging}
+    return FieldPosterior(released, prior, theta, None, n, reports, sampler, fit)
+
+
+def _given(released: Released, prior: Array, aware: bool):
+    """The field, and what is known of it."""
+    field, counted, n = field_of(released), released.counted, released.n
+    vector = jnp.asarray(released.values, float)
+    tables = counted.tables(vector, n)
+    if aware:
+        moments, values, scale, weights = numbers_of(released)
+    else:
+        moments = counted.record_moments()
+        values = moments.mean(project(counted.layout, tables, n))
+        scale, weights = jnp.full(values.shape, _NO_NOISE), 1.0
+    if weights is not None:
+        weights = jnp.broadcast_to(weights, values.shape)
+    number = tables[: field.layout.offsets[1]].sum() if n is None else n
+    number = jnp.maximum(jnp.asarray(number, float), 1e-3 if n is not None else 1)
+    given = field.features_of_net(prior), prior[: field.net.layout.offsets[1]].sum()
+    problem = FieldProblem(values, scale, weights, *given, number)
+    return field, moments, problem, n is not None
+
+
+@partial(
+    jax.jit,
+    static_argnames=("field", "moments", "public_n", "chains", "warmup", "samples"),
+)
+def _run(
+    key: Key, field, moments, problem, public_n, fit, *, chains, warmup, samples
+) -> tuple[Array, Array, Array]:
+    """Draw tables and numbers of records; count divergences."""
+    density = FieldModel.of(field, moments, problem, public_n).density(fit)
+    mode, root = fit.mode[1:], jnp.linalg.cholesky(fit.covariance[1:, 1:])
+
+    def potential(z: Array) -> Array:
+        return -density(mode + matmul(root, z))[0]
+
+    def one_chain(key):
+        kernel = infer.NUTS(potential_fn=potential, max_tree_depth=_DEEPEST)
+        sizes = {"num_warmup": warmup, "num_samples": samples}
+        chain: Any = infer.MCMC(kernel, **sizes, progress_bar=False)
+        chain.run(key, init_params=jnp.zeros(mode.shape, mode.dtype))
+        return chain.get_samples(), chain.get_extra_fields()["diverging"].sum()
+
+    def one_draw(given):
+        z, noise = given
+        eta = mode + matmul(root, z)
+        _, n, variance = density(eta)
+        n = n if public_n else n + jnp.sqrt(variance) * noise
+        return field.tables(eta), n
+
+    key_chains, key_n = jr.split(key)
+    with jax.default_matmul_precision("highest"):
+        drawn, diverging = jax.vmap(one_chain)(jr.split(key_chains, chains))
+    noise = jr.normal(key_n, (chains * samples,), mode.dtype)
+    given = drawn.reshape(-1, mode.size), noise
+    theta, n = each(one_draw, given, field.at_once)
+    return theta.reshape(chains, samples, -1), n.reshape(chains, samples), diverging
+
+
+@partial(jax.jit, static_argnames=("field", "moments", "public_n"))
+def _log_density(field, moments, problem, public_n, fit: FieldFit, eta) -> Array:
+    """Log-density of a field's parameters, normalised as a normal distribution."""
+    density = FieldModel.of(field, moments, problem, public_n).density(fit)
+    mode, root = fit.mode[1:], jnp.linalg.cholesky(fit.covariance[1:, 1:])
+    volume = jnp.log(jnp.diagonal(root)).sum() + mode.size / 2 * np.log(2 * np.pi)
+    return density(eta)[0] - density(mode)[0] - volume

@@ -1,0 +1,83 @@
+"""Faults of posteriors from marginal tables without a network."""
+
+__all__ = ["MUTANTS"]
+
+from tests.mutants.mutant import Mutant
+
+_FIT = "posteriors/random_fields/fit.py"
+_SYNTHETIC = "study/synthetic.py"
+_IN = "tests/test_random_fields.py::"
+_DIRICHLET = (
+    _IN + "test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution",
+)
+_NOISE = (
+    "tests/test_point_estimate.py::"
+    "test_noise_leaves_its_variance_if_nothing_else_is_known",
+)
+_RUBIN = (_IN + "test_rubins_rules_are_those_of_the_paper",)
+MUTANTS = (
+    Mutant(
+        "law changed",
+        "fields: exact numbers do not vary",
+        _FIT,
+        "spread = matmul(moved, observe.T)",
+        "spread = 0.01 * matmul(moved, observe.T)",
+        _DIRICHLET,
+    ),
+    Mutant(
+        "law changed",
+        "fields: the prior has twice its records",
+        _FIT,
+        "return matmul(eta, self.problem.prior) - self.problem.strength * total - weak",
+        "return matmul(eta, self.problem.prior) - 2 * self.problem.strength * total",
+        _DIRICHLET,
+    ),
+    Mutant(
+        "law changed",
+        "fields: the prior is left out of the mode",
+        _FIT,
+        "slope = self.problem.prior - self.problem.strength * mean",
+        "slope = 0 * self.problem.strength * mean",
+        (_IN + "test_without_noise_the_estimate_has_the_tables_of_the_records",),
+    ),
+    Mutant(
+        "law changed",
+        "normal noise has the variance b² for Laplace noise",
+        "posteriors/estimate/number_law.py",
+        "return scale**2 * (1 + 2 * rising) / (1 + rising)",
+        "return scale**2 * (1 + rising) / (1 + rising)",
+        _NOISE,
+    ),
+    Mutant(
+        "law changed",
+        "normal noise is that of a number without others",
+        "posteriors/estimate/normal_update.py",
+        "return noise / share - noise",
+        "return noise / share * 1e6",
+        _NOISE,
+    ),
+    Mutant(
+        "law changed",
+        "Rubin's rules: tables are too few by one",
+        _SYNTHETIC,
+        "(1 + 1 / m) * q.var",
+        "(1 - 1 / m) * q.var",
+        _RUBIN,
+    ),
+    Mutant(
+        "law changed",
+        "Rubin's rules: the variance in a table is added",
+        _SYNTHETIC,
+        "across - within, across > within",
+        "across + within, across > within",
+        _RUBIN,
+    ),
+    Mutant(
+        "key reused",
+        "synthetic tables are all the same",
+        "cli/synthesize.py",
+        "jr.split(jr.fold_in(key, i))",
+        "jr.split(jr.fold_in(key, 0))",
+        (_IN + "test_the_command_line_predicts_queries_and_synthesizes",),
+    ),
+)

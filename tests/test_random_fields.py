@@ -1,0 +1,279 @@
+"""Posteriors from marginal tables without a network, against sums over all records."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import dpjax as dp
+from dpjax.cli.main import main
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.mechanisms.recipes import recipe_of
+from dpjax.posteriors import field_posterior, plug_in_field
+from dpjax.posteriors.fields import RandomField, field_of
+from dpjax.releases.released import Released
+from dpjax.statistics import FourierCoefficients
+from dpjax.study import combine_synthetic
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.statistical import assert_binomial
+
+pytestmark = pytest.mark.relaxed  # NumPyro mixes dtypes
+
+SCHEMA = dp.Schema({"a": [0, 1], "b": [0, 1, 2], "c": [0, 1], "d": [0, 1]})
+FIELDS = {
+    "pairs": [*itertools.combinations(range(4), 2)],
+    "chain": [(0, 1), (1, 2), (2, 3)],
+    "circle": [(0, 1), (1, 2), (2, 3), (0, 3)],
+    "apart": [(0, 1), (3,)],  # one variable is in no table
+    "whole": [(0, 1, 2, 3)],
+}
+LONG = {"chains": 4, "warmup": 300, "samples": 2000}
+
+
+def field_named(name):
+    return RandomField(tuple(SCHEMA.values()), tuple(FIELDS[name]))
+
+
+def states_of(field):
+    return np.array([*np.ndindex(*field.layout.sizes)], np.int32)
+
+
+def law_of(field, eta):
+    """The probabilities of all records, in double precision."""
+    features = field.feature_matrix(states_of(field)).astype(float)
+    return special.softmax(features @ np.asarray(eta, float))
+
+
+def random_eta(rng, field):
+    return jnp.asarray(rng.normal(0, 0.7, len(field)), float)
+
+
+def close(found, wanted, atol=2e-6):
+    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), atol=atol)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_is_its_law_over_all_records(name, rng):
+    field = field_named(name)
+    eta, states = random_eta(rng, field), states_of(field)
+    law = law_of(field, eta)
+    cells = np.asarray(field.layout.cells(states))
+    tables = np.bincount(
+        cells.ravel(), np.repeat(law, cells.shape[1]), field.layout.length
+    )
+    close(field.marginals(eta), tables)
+    features = field.feature_matrix(states)
+    close(field.features(jnp.asarray(tables, float)), features.T @ law)
+    theta = np.asarray(field.tables(eta), float)
+    close(theta[np.asarray(field.net.layout.cells(states))].prod(axis=1), law)
+    close(field.parameters(jnp.asarray(theta)), eta, atol=2e-4)
+    counts = np.asarray(field.net.layout.cells(states))
+    counts = np.bincount(counts.ravel(), minlength=field.net.layout.length)
+    sums = field.features_of_net(jnp.asarray(counts, float))
+    close(sums, features.sum(axis=0), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_no_parameter_is_a_function_of_others(name):
+    field = field_named(name)
+    features = field.feature_matrix(states_of(field))
+    whole = np.column_stack([np.ones(len(features)), features])
+    assert np.linalg.matrix_rank(whole) == len(field) + 1
+
+
+def release_of(records, kind, epsilon, adjacency, order=2, schema=SCHEMA):
+    statistic = recipe_of(kind).marginals(schema, order, adjacency)
+    options = {"epsilon": epsilon, "adjacency": adjacency, "mechanism": kind}
+    return dp.release(statistic, records, **options)
+
+
+def records_of(rng, n=300):
+    field = field_named("pairs")
+    law = law_of(field, random_eta(rng, field))
+    return states_of(field)[rng.choice(len(law), n, p=law)].astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    "case",
+    mostly_thorough(
+        itertools.product(["k-norm", "fourier"], ["replace-one", "add-remove"])
+    ),
+)
+def test_without_noise_the_estimate_has_the_tables_of_the_records(case, rng):
+    """And those of the prior: the equations of the largest posterior density."""
+    kind, adjacency = case
+    records = records_of(rng)
+    found = dp.posterior(release_of(records, kind, "30", adjacency))
+    assert found.method == "random-field"
+    field, uniform = field_of(found.released), 6  # records in the prior
+    cells = np.asarray(field.layout.cells(records))
+    counts = np.bincount(cells.ravel(), minlength=field.layout.length)
+    widths = np.diff(field.layout.offsets)
+    prior = np.repeat(uniform / widths, widths)
+    wanted = (counts + prior) / (len(records) + uniform)
+    close(field.marginals(found.fit.mode[1:]), wanted, atol=0.01)
+    assert np.abs(np.asarray(found.n) - len(records)).max() < 9
+
+
+SATURATED = dp.Schema({"x": [0, 1], "y": [0, 1]})
+
+
+def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
+    """So the prior has the stated number of records, and the likelihood its n."""
+    counts = np.array([60, 25, 40, 75])
+    records = np.repeat(np.array([*np.ndindex(2, 2)], np.uint8), counts, axis=0)
+    made = release_of(records, "k-norm", "30", "replace-one", schema=SATURATED)
+    for prior in (1.0, 30.0):
+        found = field_posterior(key, made, prior, **LONG)
+        joint = jax.vmap(joint_law)(found.samples.reshape(-1, 6))
+        beta = counts + prior
+        law = stats.beta(beta, beta.sum() - beta)
+        close(joint.mean(axis=0), law.mean(), atol=0.004)
+        np.testing.assert_allclose(joint.std(axis=0), law.std(), rtol=0.08)
+
+
+def joint_law(theta):
+    return (theta[:2, None] * theta[2:].reshape(2, 2)).ravel()
+
+
+@pytest.mark.parametrize("scale", mostly_thorough([40.0, 3.0]))
+def test_with_noise_it_is_the_sum_over_the_hidden_count(scale, key):
+    """One binary variable: the exact posterior is a sum, and prior 1 is uniform."""
+    schema, n, value = dp.Schema({"x": [0, 1]}), 100, 30
+    statistic = FourierCoefficients(tuple(schema.values()), "replace-one", order=1)
+    assert statistic.sensitivity("replace-one").value == 1
+    mechanism = DiscreteLaplace.calibrate(
+        str(1 / scale), statistic.sensitivity("replace-one")
+    )
+    made = Released(jnp.array([value], jnp.int32), statistic, mechanism, n)
+    counts, grid = np.arange(n + 1), (np.arange(4000) + 0.5) / 4000
+    noise = np.exp(-np.abs(value - counts) / scale)
+    density = (stats.binom.pmf(counts[:, None], n, grid) * noise[:, None]).sum(axis=0)
+    density /= density.sum()
+    mean = density @ grid
+    sd = np.sqrt(density @ grid**2 - mean**2)
+    found = field_posterior(key, made, **LONG)
+    ones = np.asarray(found.samples)[..., 1]
+    assert ones.mean() == pytest.approx(mean, abs=0.2 * sd)
+    assert ones.std() == pytest.approx(sd, rel=0.2)
+    plain = plug_in_field(key, made, **LONG)
+    narrow = np.asarray(plain.samples)[..., 1].std()
+    assert narrow == pytest.approx(np.sqrt(0.3 * 0.7 / n), rel=0.1)
+
+
+def test_a_private_number_of_records_is_inferred(rng, key):
+    made = release_of(records_of(rng, 500), "k-norm", "1", "add-remove")
+    found = dp.posterior(made, key=key)
+    off = abs(float(found.n.mean()) - 500) / float(found.n.std())
+    assert off < 6
+    assert 3 < float(found.n.std()) < 60
+
+
+def test_further_records_are_in_the_prior(rng, key):
+    made = release_of(records_of(rng), "k-norm", "1", "replace-one")
+    found = dp.posterior(made, key=key)
+    more = records_of(rng, 5000)
+    after = found.update(more, key)
+    assert after.method == "random-field"
+    wanted = np.bincount(more[:, 3], minlength=2) / len(more)
+    close(after.query("d")[0], wanted, atol=0.03)
+    assert after.sd()["a"].max() < found.sd()["a"].max()
+
+
+@pytest.mark.thorough
+def test_densities_are_those_of_the_draws(rng, key):
+    """Density ratios of a normal reference average to 1 under the draws."""
+    made = release_of(records_of(rng, 2000), "k-norm", "5", "replace-one")
+    found = field_posterior(key, made, **LONG)
+    field = field_of(made)
+    theta = found.samples.reshape(-1, found.samples.shape[-1])[::8]
+    eta = np.asarray(jax.lax.map(field.parameters, theta), float)
+    named = found._by_name(theta)
+    ours = np.asarray(jax.lax.map(found.log_prob, named), float)
+    narrow = np.cov(eta.T) * 0.7
+    reference = stats.multivariate_normal(eta.mean(axis=0), narrow).logpdf(eta)
+    ratios = np.exp(reference - ours)
+    assert ratios.mean() == pytest.approx(1, abs=0.25)
+
+
+def test_a_release_of_a_network_is_refused_and_others_too(rng, key):
+    net = dp.BayesNet.naive_bayes(SCHEMA, "a")
+    options = {"epsilon": "1", "adjacency": "replace-one"}
+    of_network = dp.release(net, records_of(rng, 20), **options)
+    with pytest.raises(
+        ValueError, match="must be of marginal tables without a network"
+    ):
+        field_posterior(key, of_network)
+    made = release_of(records_of(rng, 20), "k-norm", "1", "replace-one")
+    with pytest.raises(ValueError, match="`chains` must be"):
+        field_posterior(key, made, chains=0)
+    with pytest.raises(ValueError, match="`prior` must be positive"):
+        dp.posterior(made, prior=-1.0)
+    with pytest.raises(ValueError, match="`increment` must be left out for marginal"):
+        dp.posterior(made, noise_aware=False, increment=1.0)
+    assert dp.posterior(made, noise_aware=False).method == "plug-in"
+
+
+def test_the_command_line_predicts_queries_and_synthesizes(tmp_path, capsys, rng):
+    path, out = str(tmp_path / "r.json"), tmp_path / "new.csv"
+    release_of(records_of(rng), "k-norm", "3", "add-remove").save(path)
+    assert main(["query", path, "--target", "d", "--given", "a=1"]) == 0
+    given = capsys.readouterr().out.splitlines()
+    assert given[0] == "d,probability"
+    (tmp_path / "x.csv").write_text("a,b\n1,\n")
+    assert main(["predict", path, str(tmp_path / "x.csv"), "--target", "d"]) == 0
+    found = capsys.readouterr().out.splitlines()[1].split(",")
+    wanted = [line.split(",")[1] for line in given[1:]]
+    np.testing.assert_allclose(np.array(found, float), np.array(wanted, float), 1e-4)
+    command = ["synthesize", path, "--out", str(out)]
+    assert main(command) == 2
+    assert "`records` must be given" in capsys.readouterr().err
+    command += ["--records", "400", "--given", "c=1"]
+    assert main([*command, "--copies", "2"]) == 0
+    tables = [(tmp_path / f"new-{i}.csv").read_text() for i in (1, 2)]
+    assert tables[0] != tables[1]
+    rows = np.array([x.split(",") for x in tables[0].splitlines()[1:]], int)
+    assert rows.shape == (400, 4)
+    assert (rows[:, 2] == 1).all()
+    assert not out.exists()
+    assert main([*command, "--seed", "1"]) == 0
+    assert len(out.read_text().splitlines()) == 401
+    before = sorted(tmp_path.iterdir())
+    for wrong in (["--copies", "0"], ["--given", "c"], ["--out", "x.txt"]):
+        assert main([*command, *wrong]) == 2
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_rubins_rules_have_the_stated_coverage(rng):
+    """Normal data: each table has its own mean, which its records have."""
+    trials, tables, n, n_synthetic = 2000, 300, 50, 200
+    hits = 0
+    means = rng.normal(0, 1 / np.sqrt(n), trials)
+    for mean in means:
+        own = rng.normal(mean, 1 / np.sqrt(n), tables)
+        estimates = rng.normal(own, 1 / np.sqrt(n_synthetic))
+        variances = np.full(tables, 1 / n_synthetic)
+        found = combine_synthetic(estimates, variances, n=n, n_synthetic=n_synthetic)
+        hits += found.lower <= 0 <= found.upper
+    assert_binomial(hits, trials, 0.95)
+
+
+def test_rubins_rules_are_those_of_the_paper():
+    estimates, variances = np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.2, 0.3])
+    found = combine_synthetic(estimates, variances, n=10, n_synthetic=20, level=0.9)
+    across = (1 + 1 / 3) * estimates.var(ddof=1)
+    assert found.variance == pytest.approx(across - 0.2)
+    assert found.degrees == pytest.approx(2 * (1 - 0.2 / across) ** 2)
+    half = stats.t.ppf(0.95, found.degrees) * np.sqrt(found.variance)
+    assert found.upper - found.mean == pytest.approx(half)
+    equal = combine_synthetic(np.ones(2), np.array([0.1, 0.3]), n=10, n_synthetic=20)
+    assert equal.variance == pytest.approx(0.2 * 2)
+    for wrong in ({"estimates": np.ones(1)}, {"variances": np.ones(2)}, {"level": 2.0}):
+        given = {"estimates": estimates, "variances": variances, "level": 0.9} | wrong
+        with pytest.raises(ValueError, match="must"):
+            combine_synthetic(**given, n=10, n_synthetic=10)
+    with pytest.raises(ValueError, match="`variances` must be at least 0 and finite"):
+        combine_synthetic(np.ones(2), np.array([-0.1, 0.1]), n=10, n_synthetic=10)
