@@ -22,6 +22,14 @@ MUTANTS = (
         ("tests/test_printed.py::test_the_noise_has_the_printed_scale",),
     ),
     Mutant(
+        "ε doubled",
+        "algorithms as printed: noise of twice the budget",
+        "mechanisms/printed.py",
+        "DiscreteLaplace.of(statistic, budget)",
+        "DiscreteLaplace.of(statistic, budget.repeated(2))",
+        ("tests/test_printed.py::test_the_loss_is_at_most_epsilon",),
+    ),
+    Mutant(
         "wrong adjacency",
         "algorithms as printed: records may be added",
         "mechanisms/printed.py",
