@@ -17,7 +17,7 @@ from dpjax.data.evidence import encode_evidence
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
-from dpjax.posteriors.fields import network_of
+from dpjax.posteriors.random_fields.field import network_of
 from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic, TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpjax.cli.options import pair_of, releases_of, saying
 from dpjax.posteriors import posterior
+from dpjax.posteriors.random_fields.field import network_of
 from dpjax.releases.released import load
 
 
@@ -20,18 +21,18 @@ def run(options: argparse.Namespace) -> None:
     if not options.target:
         raise ValueError("`target` must be given: --target NAME.")
     released = load(options.release)
+    net = network_of(released)
     evidence: Any = options.data
     if options.given:
         if evidence is not None:
             raise ValueError("`given` must be left out with a table of evidence.")
         evidence = dict(pair_of(text) for text in options.given)
+    variables = [net.variables[net.index(name)] for name in options.target]
     with saying("query", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
         fitted: Any = posterior(given, disjoint=disjoint)
         found = np.asarray(fitted.query(options.target, evidence))
     print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
-    net = fitted.net
-    variables = [net.variables[net.index(name)] for name in options.target]
     cells = [*itertools.product(*(variable.levels for variable in variables))]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     rows = found.reshape(len(found), -1)

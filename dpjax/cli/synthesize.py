@@ -16,8 +16,8 @@ from dpjax._documents import write_atomically
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import posterior
+from dpjax.posteriors.random_fields.field import network_of
 from dpjax.releases.released import Released, load
-from dpjax.statistics import FamilyStatistic
 
 
 def run(options: argparse.Namespace) -> None:
@@ -27,21 +27,20 @@ def run(options: argparse.Namespace) -> None:
     for path in paths:
         refuse_unwritable_file(path, endings=(".csv",))
     released = load(options.release)
-    if isinstance(released.statistic, FamilyStatistic):
-        raise ValueError(
-            "`release` must be of a network or of marginal tables, got one of "
-            f"{released.statistic.kind}."
-        )
+    network_of(released)  # refuses other releases
     n = _number_of(options.records, released)
     key, given = study_key(options.seed), dict(pair_of(x) for x in options.given)
     with saying("synthesize", "inferring the posterior and drawing records"):
         several, disjoint = releases_of(options, released)
         fitted: Any = posterior(several, disjoint=disjoint)
-        for i, path in enumerate(paths):
+        texts = []
+        for i in range(options.copies):
             keys = jr.split(jr.fold_in(key, i))
             records = fitted.sample_records(keys[0], n, given)
             columns = released.schema.decode(np.asarray(records), keys[1])
-            write_atomically(path, _text(columns))
+            texts.append(_text(columns))
+    for path, text in zip(paths, texts, strict=True):
+        write_atomically(path, text)
     print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
 
 

@@ -36,7 +36,6 @@ __all__ = [
     "law_of",
     "normal_model",
     "normal_posterior",
-    "plug_in_field",
     "plug_in_posterior",
     "point_estimate",
     "point_estimate_of",
@@ -104,7 +103,6 @@ from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.posteriors.random_fields.posterior import (
     FieldPosterior,
     field_posterior,
-    plug_in_field,
 )
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 

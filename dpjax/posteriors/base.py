@@ -22,9 +22,9 @@ from dpjax.data.sources import Table, is_array
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import prediction
-from dpjax.posteriors.fields import network_of
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import complete, log_joint, refuse_contradictions
+from dpjax.posteriors.random_fields.field import network_of
 from dpjax.releases.released import Released
 from dpjax.tables.counts import count
 

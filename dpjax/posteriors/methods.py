@@ -27,16 +27,15 @@ from dpjax.posteriors.exact.clipped import check_clipped, clipped_posterior
 from dpjax.posteriors.exact.exact_posterior import check_exact, exact_posterior
 from dpjax.posteriors.exact.proportions import check_proportions, proportions_posterior
 from dpjax.posteriors.exact.tree_posterior import check_tree, tree_posterior
-from dpjax.posteriors.fields import network_of
 from dpjax.posteriors.gibbs.gibbs import check_gibbs, gibbs_posterior
 from dpjax.posteriors.gibbs.normal_model import check_normal, normal_posterior
 from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
 from dpjax.posteriors.hidden_totals.total_walk import check_family
 from dpjax.posteriors.plug_in import plug_in_posterior
+from dpjax.posteriors.random_fields.field import network_of
 from dpjax.posteriors.random_fields.posterior import (
     check_field,
     field_posterior,
-    plug_in_field,
 )
 from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
 from dpjax.releases.released import Released
@@ -181,7 +180,7 @@ class _PlugIn(InferenceMethod):
         flat = 1.0 if prior is None else prior
         if statistic.network is None and not isinstance(statistic, FamilyStatistic):
             _refuse_increment(increment, "marginal tables without a network")
-            return plug_in_field(key, released, flat)
+            return field_posterior(key, released, flat, noise_aware=False)
         if not isinstance(statistic, FamilyStatistic):
             return plug_in_posterior(released, flat, increment=increment)
         _refuse_increment(increment, "an exponential family")

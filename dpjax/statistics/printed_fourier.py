@@ -3,11 +3,9 @@
 __all__ = ["PrintedFourier"]
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpjax._checks import one_of
-from dpjax._types import Described
-from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS
 from dpjax.statistics.fourier import FourierCoefficients
@@ -62,14 +60,3 @@ class PrintedFourier(FourierCoefficients):
         """Return 2 for each coefficient, which is a bound of the L1 sensitivity."""
         one_of((self.adjacency,), adjacency=adjacency)
         return Sensitivity(2 * self._coefficients, adjacency, tight=False)
-
-    @classmethod
-    def from_description(
-        cls,
-        described: Described,
-        variables: Any,
-        net: BayesNet | None,
-        adjacency: Adjacency,
-    ) -> "PrintedFourier":
-        """Make the statistic of a release file from the result of `describe`."""
-        return cls(variables, adjacency, net)

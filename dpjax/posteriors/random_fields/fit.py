@@ -23,7 +23,7 @@ from dpjax._platforms import each
 from dpjax._products import matmul
 from dpjax.posteriors.estimate.normal_update import NormalUpdate, normal_update
 from dpjax.posteriors.estimate.number_law import laplace_variance
-from dpjax.posteriors.fields import RandomField
+from dpjax.posteriors.random_fields.field import RandomField
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.fourier_basis import denominators, from_coefficients
 from dpjax.tables.marginals import log_partition

@@ -1,6 +1,6 @@
 """Posteriors of records' distributions, given marginal tables without a network."""
 
-__all__ = ["FieldPosterior", "check_field", "field_posterior", "plug_in_field"]
+__all__ = ["FieldPosterior", "check_field", "field_posterior"]
 
 from functools import partial
 from typing import Any
@@ -17,9 +17,9 @@ from dpjax._platforms import each
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.posteriors.estimate.point_estimate import numbers_of
-from dpjax.posteriors.fields import field_of
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.priors import Prior
+from dpjax.posteriors.random_fields.field import field_of
 from dpjax.posteriors.random_fields.fit import (
     FieldFit,
     FieldModel,
@@ -36,7 +36,7 @@ _DEEPEST = 6  # doublings of a trajectory
 class FieldPosterior(ChainPosterior):
     """Draws from the posterior of a Markov random field, given marginal tables.
 
-    The functions `field_posterior` and `plug_in_field` make this object. `net` is a
+    The function `field_posterior` makes this object. `net` is a
     network that can have every distribution of the field. Its arrows connect all
     variables of each clique of a junction tree, and have no other meaning; `query`
     computes probabilities of any variables.
@@ -64,7 +64,7 @@ class FieldPosterior(ChainPosterior):
         return self._by_name(field_of(self.released).tables(self.fit.mode[1:]))
 
     def _log_density(self, theta: Array) -> Array:
-        aware = self.sampler.infer is field_posterior
+        aware = self.method != "plug-in"
         field, *given = _given(self.released, self.prior, aware)
         return _log_density(field, *given, self.fit, field.parameters(theta))
 
@@ -74,6 +74,7 @@ def field_posterior(
     released: Released,
     prior: Prior = 1.0,
     *,
+    noise_aware: bool = True,
     chains: int = 4,
     warmup: int = 300,
     samples: int = 250,
@@ -83,9 +84,12 @@ def field_posterior(
     The field has no interactions beyond those of the tables (see `RandomField`). Given
     its parameters, the exact numbers are about normal, with their exact mean and the
     covariance at the posterior mode. Laplace noise is replaced by normal noise that
-    leaves as much uncertainty. The posterior mode is found first; the Markov chains of
-    the NUTS sampler start there, in coordinates in which the normal approximation of
-    the posterior has unit variances.
+    leaves as much uncertainty. Standard deviations are inaccurate where a strong prior
+    contradicts the release.
+
+    The posterior mode is found first; the Markov chains of the NUTS sampler start
+    there, in coordinates in which the normal approximation of the posterior has unit
+    variances.
 
     Args:
         key: typed JAX key.
@@ -96,6 +100,8 @@ def field_posterior(
             its cells, whose distribution is uniform. A dictionary has such numbers for
             all cells of each table of `net`. A private number of records has a flat
             prior.
+        noise_aware: if False, the noisy tables are projected onto consistent tables
+            without negative cells and taken as exact; the intervals are too narrow.
         chains: number of chains, run in parallel.
         warmup: number of discarded first draws of each chain, for adaptation.
         samples: number of draws kept of each chain.
@@ -110,31 +116,21 @@ def field_posterior(
 
     Reference:
         Räisä et al. (AISTATS 2023), NAPSU-MQ, for Gaussian noise; Foulds et al.
-        (UAI-16), section 3.3, name Markov random fields as exponential families.
+        (UAI-16), section 4.2, name fully observed Markov random fields.
     """
-    settings = {"chains": chains, "warmup": warmup, "samples": samples}
-    sampler = ChainSampler("random-field", field_posterior, (*settings.items(),))
-    return _posterior(key, released, prior, sampler, True)
-
-
-def plug_in_field(
-    key: Key,
-    released: Released,
-    prior: Prior = 1.0,
-    *,
-    chains: int = 4,
-    warmup: int = 300,
-    samples: int = 250,
-) -> FieldPosterior:
-    """Draw from the posterior of `field_posterior` as if there were no noise.
-
-    The noisy tables are projected onto consistent tables without negative cells. The
-    intervals are too narrow. Arguments, privacy and errors are those of
-    `field_posterior`.
-    """
-    settings = {"chains": chains, "warmup": warmup, "samples": samples}
-    sampler = ChainSampler("plug-in", plug_in_field, (*settings.items(),))
-    return _posterior(key, released, prior, sampler, False)
+    typed_key(key=key)
+    sizes = {"chains": chains, "warmup": warmup, "samples": samples}
+    whole(1, **sizes)
+    check_field(released)
+    prior = field_of(released).prior_counts(prior)
+    field, *given = _given(released, prior, noise_aware)
+    fit = fit_field(field, *given)
+    theta, n, diverging = _run(key, field, *given, fit, **sizes)
+    method = "random-field" if noise_aware else "plug-in"
+    settings = {"noise_aware": noise_aware, **sizes}
+    sampler = ChainSampler(method, field_posterior, (*settings.items(),))
+    reports = {"divergences": diverging}
+    return FieldPosterior(released, prior, theta, None, n, reports, sampler, fit)
 
 
 def check_field(released: Released) -> None:
@@ -143,27 +139,12 @@ def check_field(released: Released) -> None:
     field_of(released).net  # noqa: B018  (raises)
 
 
-def _posterior(
-    key: Key, released: Released, prior: Prior, sampler: ChainSampler, aware: bool
-) -> FieldPosterior:
-    typed_key(key=key)
-    whole(1, **dict(sampler.settings))
-    check_field(released)
-    prior = field_of(released).prior_counts(prior)
-    field, moments, problem, public_n = _given(released, prior, aware)
-    fit = fit_field(field, moments, problem, public_n)
-    given = field, moments, problem, public_n, fit
-    theta, n, diverging = _run(key, *given, **dict(sampler.settings))
-    reports = {"divergences": diverging}
-    return FieldPosterior(released, prior, theta, None, n, reports, sampler, fit)
-
-
-def _given(released: Released, prior: Array, aware: bool):
+def _given(released: Released, prior: Array, noise_aware: bool):
     """The field, and what is known of it."""
     field, counted, n = field_of(released), released.counted, released.n
     vector = jnp.asarray(released.values, float)
     tables = counted.tables(vector, n)
-    if aware:
+    if noise_aware:
         moments, values, scale, weights = numbers_of(released)
     else:
         moments = counted.record_moments()

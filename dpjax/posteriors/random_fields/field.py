@@ -15,6 +15,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
+from dpjax.statistics import TableStatistic
 from dpjax.tables.fourier_basis import DownwardClosure, to_coefficients
 from dpjax.tables.gathers import Gather, add, marginals
 from dpjax.tables.layout import TableLayout, maximal_groups
@@ -167,7 +168,12 @@ def field_of(released: Released) -> RandomField:
 
 
 def network_of(released: Released) -> BayesNet:
-    """Return the network of a release, or of its random field if it has none."""
-    if released.statistic.network is not None:
-        return released.net
-    return field_of(released).net
+    """Return the network of a release, or that of its random field.
+
+    Raises:
+        ValueError: if the release is neither for a network nor of marginal tables.
+    """
+    statistic = released.statistic
+    if statistic.network is None and isinstance(statistic, TableStatistic):
+        return field_of(released).net
+    return released.net
