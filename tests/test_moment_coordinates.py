@@ -8,11 +8,12 @@ import pytest
 
 from dpjax.data.intervals import Interval
 from dpjax.families import LinearRegression, MultivariateGaussian
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.families.moment_totals import log_pivots
 from dpjax.mechanisms import Laplace
 from dpjax.posteriors import family_posterior
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
-from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal
+from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
 
@@ -69,7 +70,9 @@ def test_the_volume_with_a_private_number_of_records(rng):
     statistic = Sufficient.of("linear-regression", over, "add-remove")
     law = Laplace(1.0, statistic.sensitivity("add-remove"))
     noisy, family = jnp.full(statistic.length, 30.0), statistic.family
-    hidden = HiddenTotal(noisy, law, None, DefaultPrior(), statistic, family)
+    assert isinstance(family, FamilyWithLaw)
+    releases = ((Noisy(noisy, law),),)
+    hidden = HiddenTotal(releases, None, DefaultPrior(), statistic, family)
     point = jnp.asarray(rng.normal(size=hidden.coordinates + hidden.hyperparameters))
     changes = jax.jacfwd(lambda x: hidden.at(x)[0])(point)[:, : hidden.coordinates]
     _, expected = np.linalg.slogdet(np.asarray(changes, float) / statistic.steps)

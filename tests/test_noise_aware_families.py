@@ -207,7 +207,7 @@ def test_more_records_and_diagnostics(key):
     records = np.repeat([[1], [0]], [150, 50], axis=0)
     after = before.update(records, key)
     assert_near_exact(after, *exact_coin(30.0, 100.0, 1000, 151.0, 51.0)[:2])
-    assert after.released is released
+    assert after.releases == ((released,),)
     told = after.diagnostics()
     assert told["r_hat"] == pytest.approx(1, abs=0.05)
     assert 400 < told["effective"] < 32_000

@@ -237,7 +237,7 @@ def tosses(family):
 def test_a_family_of_ones_own_has_a_noise_aware_posterior(key):
     """Against the sum over all hidden totals."""
     found = family_posterior(key, tosses(Tosses(3)), chains=16, warmup=100, draws=200)
-    assert METHODS[found.method].suits(found.released)
+    assert METHODS[found.method].suits(found.releases[0][0])
     heads = np.arange(31)
     weights = np.exp(-0.6 / 3 * np.abs(heads - 26))  # all totals are as likely
     means = (1 + heads) / 32

@@ -308,3 +308,17 @@ def test_the_command_line_refuses_in_one_line(options, message, files, capsys):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_the_likelihood_of_known_levels(fitted):
+    theta = np.asarray(fitted._mean())
+    evidence = np.array([[1, -1, 0, -1], [0, 2, 1, 1], [-1] * 4], np.int32)
+    wanted = brute_force(NET, theta, evidence, [0]).sum(axis=1)
+    found = np.exp(fitted.log_likelihood(evidence))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    whole = np.exp(fitted.log_likelihood(evidence[1:2].astype("u1")))
+    np.testing.assert_allclose(found[1:2], whole, rtol=1e-6)
+    table = {"c": [0, 1], "a": ["yes", None], "other": [5, 6]}
+    wanted = brute_force(NET, theta, np.array([[1, -1, 0, -1], [-1, -1, 1, -1]]), [0])
+    found = np.exp(fitted.log_likelihood(table))
+    np.testing.assert_allclose(found, wanted.sum(axis=1), rtol=1e-4)

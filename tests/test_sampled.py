@@ -13,9 +13,11 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms.recipes import recipe_of
-from dpjax.posteriors import SampledPosterior
+from dpjax.posteriors import SampledParameters, SampledPosterior
 from dpjax.releases.file_format import InconsistentRelease
+from dpjax.statistics import Sufficient
 from tests.helpers.networks import TINY
+from tests.helpers.statistical import assert_binomial
 
 NET = TINY["chain"]
 RECORDS = np.array([[0, 1], [1, 2], [0, 0], [1, 1]] * 10, np.uint8)
@@ -68,6 +70,82 @@ def test_predictions_average_the_joint_law_over_the_samples(released):
         )
         assert np.allclose(row, sums / sums.sum(), rtol=1e-5)
         assert np.isclose(total, sums[record[0]] / 3, rtol=1e-5)
+
+
+def test_more_records_weight_the_samples_by_their_likelihood(released, key):
+    before = dp.posterior(released)
+    tables = {name: np.asarray(table) for name, table in before.tables().items()}
+    records = np.array([[1, 2], [1, 1], [0, 0]], np.uint8)
+    weights = np.ones(3)
+    for record in (*records, *records[:1]):
+        weights *= [joint_by_hand(tables, s, record) for s in range(3)]
+    weights /= weights.sum()
+    after = before.update(records).update(records[:1])
+    np.testing.assert_allclose(np.exp(after.log_weights), weights, rtol=1e-4)
+    mean = np.einsum("s,s...->...", weights, tables["y"])
+    square = np.einsum("s,s...->...", weights, tables["y"] ** 2)
+    np.testing.assert_allclose(after.mean()["y"], mean, rtol=1e-4)
+    np.testing.assert_allclose(after.sd()["y"] ** 2, square - mean**2, atol=1e-5)
+    joint = np.einsum("s,sx,sxy->xy", weights, tables["x"], tables["y"])
+    states = np.array(list(itertools.product(range(2), range(3))), np.uint8)
+    found = np.exp(after.log_likelihood(states)).reshape(2, 3)
+    np.testing.assert_allclose(found, joint, rtol=1e-4)
+    given = joint[:, 2] / joint[:, 2].sum()
+    np.testing.assert_allclose(
+        after.predict_proba(states[2:3], "x")[0], given, rtol=1e-4
+    )
+    np.testing.assert_allclose(after.query("x", {"y": "c"})[0], given, rtol=1e-4)
+    drawn = np.asarray(after.sample(key, (4000,))["x"][:, 0])
+    for s in range(3):
+        seen = np.isclose(drawn, tables["x"][s, 0]).sum()
+        assert_binomial(seen, 4000, weights[s])
+
+
+def test_quantiles_of_weighted_samples():
+    """With equal weights nearly those of the samples; with others, of the copies."""
+    values = np.linspace(0.1, 0.9, 41)
+    coin = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})
+    tables = np.stack([values, 1 - values], axis=1)
+    weights = np.arange(41) % 3 + 1.0
+    made = SampledPosterior(
+        coin, jnp.asarray(tables), jnp.log(jnp.asarray(weights / weights.sum()))
+    )
+    copies = np.repeat(values, weights.astype(int))
+    for q in (0.1, 0.5, 0.8):
+        found = made.quantile(q)["x"][0]
+        assert float(found) == pytest.approx(np.quantile(copies, q), abs=0.02)
+
+
+def test_samples_of_a_family_are_weighted_too():
+    statistic = Sufficient.of("poisson", (dp.Interval("x", 0, 20),), "replace-one")
+    rates = np.array([1.0, 2.0, 4.0])
+    before = SampledParameters(("rate",), jnp.asarray(rates)[:, None], statistic)
+    after = before.update(np.array([[3.0], [2.0], [5.0]]))
+    weights = rates**10 * np.exp(-3 * rates)
+    weights /= weights.sum()
+    mean = weights @ rates
+    assert float(after.mean()["rate"]) == pytest.approx(mean, rel=1e-4)
+    variance = weights @ rates**2 - mean**2
+    assert float(after.variance()["rate"]) == pytest.approx(variance, rel=1e-3)
+
+
+def test_one_sample_cannot_learn_from_records():
+    for made in (
+        SampledPosterior(NET, jnp.full((1, 8), 0.5)),
+        SampledParameters(
+            ("rate",),
+            jnp.ones((1, 1)),
+            Sufficient.of("poisson", (dp.Interval("x", 0, 20),), "replace-one"),
+        ),
+    ):
+        with pytest.raises(ValueError, match="a release of several samples"):
+            made.update(np.array([[1, 1]]))
+
+
+def test_records_that_no_sample_allows_are_refused():
+    tables = jnp.asarray([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]])
+    with pytest.raises(ValueError, match="possible under one of the samples"):
+        SampledPosterior(TINY["coin"], tables).update(np.array([[1]]))
 
 
 def test_synthetic_records_come_from_one_of_the_samples(released, key):

@@ -86,17 +86,17 @@ def evidence_of(net: BayesNet, evidence: Any) -> Int32[Array, "n d"]:
 
 
 def completed(
-    net: BayesNet, table: sources.Table, target: str
+    net: BayesNet, table: sources.Table, target: str | None = None
 ) -> tuple[Integer[Array, "n d"], Int32[Array, "n d"] | None]:
     """Encode records with level 0 for unknown levels, and the evidence if it matters.
 
-    The evidence is None if only the target is unknown. Records of which all else is
-    known are refused if they have an impossible combination.
+    The evidence is None if only the target is unknown, if there is one. Records of
+    which all else is known are refused if they have an impossible combination.
     """
     schema = net.schema
     known = encode_evidence(table, schema, unread=target)
     records = np.maximum(known, 0).astype(np.min_scalar_type(max(net.sizes) - 1))
-    whole = (known < 0).sum(axis=1) == 1
+    whole = (known < 0).sum(axis=1) == (target is not None)
     refuse_records(records[whole], schema.impossible, list(schema), target)
     return jnp.asarray(records), None if whole.all() else jnp.asarray(known)
 

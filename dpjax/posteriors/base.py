@@ -212,8 +212,18 @@ class NetworkPosterior(Posterior):
         return self.predict_proba(records, target).argmax(axis=1)
 
     def log_likelihood(self, records: Records | Table) -> Float[Array, " n"]:
-        """Return the log of the posterior predictive probability of each record."""
-        return self._score(self._encode(records))
+        """Return the log of the posterior predictive probability of each record.
+
+        Where levels are unknown, as in `query`, it is that of the known levels.
+        """
+        if is_array(records) and not has_unknown(records):
+            return self._score(self._encode(records))
+        encoded, known = completed(self.net, records)
+        found = self._score(encoded)
+        if known is None:
+            return found
+        rest = jax.nn.logsumexp(self._log_joint(known, (0,)), axis=-1)
+        return jnp.where((known < 0).any(axis=1), rest, found)
 
     def sample_records(
         self, key: Key, n: int, given: Mapping[str, Any] | None = None

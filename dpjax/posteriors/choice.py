@@ -12,9 +12,12 @@ from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import Posterior
 from dpjax.posteriors.estimate.pooled import pooled_estimate
 from dpjax.posteriors.exact.windows import TooExpensive
+from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
 from dpjax.posteriors.methods import METHODS, InferenceMethod
 from dpjax.posteriors.priors import is_hierarchical
+from dpjax.posteriors.several import tables_of
 from dpjax.releases.released import Released
+from dpjax.statistics import FamilyStatistic
 
 
 def posterior(
@@ -29,9 +32,10 @@ def posterior(
 ) -> Posterior:
     """Compute the posterior distribution of a model's parameters, given a release.
 
-    Several releases of a network's tables, by different mechanisms or budgets, give one
-    posterior distribution, a point estimate with its uncertainty (see
-    `pooled_estimate`).
+    Several releases, by different mechanisms or budgets, give one posterior
+    distribution: those of a network's tables a point estimate with its uncertainty (see
+    `pooled_estimate`), and those of a family one by Markov chains over hidden totals
+    (see `family_posterior`).
 
     For one release, the function uses the first of the following methods that suits
     the release and is not too expensive:
@@ -70,8 +74,9 @@ def posterior(
 
     Args:
         released: a release of noisy statistics or of posterior samples; or a list of
-            releases of a network's tables. If `disjoint`, an entry of the list may be a
-            list of releases of one table of records.
+            releases of a network's tables, or of the same statistic of a family. If
+            `disjoint`, an entry of the list may be a list of releases of one table of
+            records.
         prior: for a network, the Dirichlet parameter of all cells, > 0, or a dictionary
             from variable name to a table of parameters; by default 1. With
             "hierarchical", which needs the method "point-estimate", the rows of a
@@ -95,7 +100,7 @@ def posterior(
     Privacy:
         Post-processing of releases has no privacy cost, and may be repeated. Several
         releases cost the sum of their costs if they are of the same records, and the
-        largest cost if they are of disjoint tables (see `PooledEstimate.guarantee`).
+        largest cost if they are of disjoint tables: see `guarantee` of the result.
 
     Raises:
         ValueError: if no method suits the release, the named method does not suit it,
@@ -108,15 +113,10 @@ def posterior(
         For "plug-in": Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 1, lines
         4-5, and Appendix C.2; Foulds et al. (UAI-16), equations 11 and 16.
     """
+    plain = isinstance(increment, int | float) and increment == 0
     if isinstance(released, list | tuple):
-        plain = noise_aware is True and key is None and increment == 0
-        if not plain or method not in (None, "point-estimate"):
-            raise ValueError(
-                "`method` must be 'point-estimate' for several releases, without "
-                "`noise_aware`, `key` and `increment`."
-            )
-        given = 1.0 if prior is None else prior
-        return pooled_estimate(released, given, disjoint=disjoint)
+        aware = noise_aware is True and plain
+        return _of_several(released, prior, method, key, disjoint, aware)
     if disjoint is not None:
         raise ValueError("`disjoint` must be left out for one release.")
     if not isinstance(released, Released):
@@ -127,7 +127,6 @@ def posterior(
     if not isinstance(noise_aware, bool):
         raise ValueError(f"`noise_aware` must be True or False, got {noise_aware!r}.")
     at_least_zero(increment=increment)
-    plain = isinstance(increment, int | float) and increment == 0
     key = study_key(0) if key is None else key
     refusal, learned = None, is_hierarchical(prior)
     for tried in _candidates(released, method, noise_aware):
@@ -143,6 +142,29 @@ def posterior(
         except TooExpensive as error:
             refusal = error
     raise refusal or (_not_learned() if learned else _none_suits(released))
+
+
+def _of_several(
+    releases: Sequence[Any],
+    prior: Any,
+    method: str | None,
+    key: Key | None,
+    disjoint: bool | None,
+    aware: bool,
+) -> Posterior:
+    tables = tables_of(releases, disjoint)
+    chains = isinstance(tables[0][0].statistic, FamilyStatistic)
+    name = "hidden-totals" if chains else "point-estimate"
+    if not aware or method not in (None, name):
+        raise ValueError(
+            f"`method` must be {name!r} for several releases, without `noise_aware` "
+            "and `increment`."
+        )
+    if chains:
+        key = study_key(0) if key is None else key
+        return family_posterior(key, releases, prior, disjoint=disjoint)
+    given = 1.0 if prior is None else prior
+    return pooled_estimate(releases, given, disjoint=disjoint)
 
 
 def _candidates(

@@ -114,7 +114,8 @@ class _Samples(InferenceMethod):
         assert isinstance(mechanism, ParameterMechanism)
         values, names = mechanism.parameters(released.values), mechanism.parameter_names
         if names is not None:
-            return SampledParameters(names, values)
+            statistic: Any = released.statistic
+            return SampledParameters(names, values, statistic)
         return SampledPosterior(released.net, jnp.atleast_2d(values))
 
 

@@ -21,8 +21,7 @@ from dpjax._checks import brief, positive
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.records import as_records
-from dpjax.releases.released import Released
-from dpjax.statistics import FamilyStatistic
+from dpjax.statistics import FamilyStatistic, Statistic
 
 Prior = Scalar | Mapping[str, Array]
 
@@ -70,16 +69,14 @@ def _join(tables: list[Any]) -> Float[Array, " m"]:
     return jnp.concatenate([jnp.ravel(jnp.asarray(x, float)) for x in tables])
 
 
-def updated_prior(released: Released, prior: Any, records: Any) -> Any:
-    """Update the conjugate parameters of a release's family with further records."""
-    statistic = released.statistic
+def updated_prior(statistic: Statistic, prior: Any, records: Any) -> Any:
+    """Update the conjugate parameters of a statistic's family with further records."""
     assert isinstance(statistic, FamilyStatistic)
-    return statistic.family.update(prior, *summed(released, records))
+    return statistic.family.update(prior, *summed(statistic, records))
 
 
-def summed(released: Released, records: Any) -> tuple[Float[Array, " k"], int]:
-    """Return the sum of a release's family statistic over further records, and n."""
-    statistic = released.statistic
+def summed(statistic: Statistic, records: Any) -> tuple[Float[Array, " k"], int]:
+    """Return the sum of a family's statistic over further records, and their number."""
     assert isinstance(statistic, FamilyStatistic)
     encoded = as_records(records, statistic.variables, ignore="*")
     return statistic.family.statistics(encoded).sum(axis=0), encoded.shape[0]

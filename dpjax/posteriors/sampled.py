@@ -11,22 +11,22 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax.scipy.special import xlogy
 from jaxtyping import Array, Float
 
 from dpjax._checks import typed_key
 from dpjax._platforms import Sizes, each
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.families.conjugate_base import FamilyPosterior, probability
 from dpjax.posteriors import prediction
 from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.priors import updated_prior
 from dpjax.posteriors.queries import log_joint, tables_at_once
+from dpjax.statistics import FamilyStatistic
 
 _NO_DENSITY = "`mean`, `sd` or `quantile`, or a release of noisy counts"
-_NO_UPDATE = (
-    '`posterior(…, method="exact")` of a release of noisy counts: samples hold no '
-    "counts to which records could be added"
-)
+_NO_UPDATE = "a release of several samples, or of noisy counts or sums"
 
 
 class DrawnPosterior(NetworkPosterior):
@@ -37,33 +37,37 @@ class DrawnPosterior(NetworkPosterior):
     """
 
     @property
+    def _log_weights(self) -> Float[Array, " draws"] | None:
+        """Logarithms of the draws' weights, which sum to 1; None if they are equal."""
+        return None
+
+    @property
     @abc.abstractmethod
     def _draws(self) -> Float[Array, "draws c"]:
         """All draws, one row each, in the order of `net.layout`."""
 
     def _mean(self) -> Array:
-        return self._draws.mean(axis=0)
+        return _mean(self._draws, self._log_weights)
 
     def _sd(self) -> Array:
-        return _deviations(self._draws)
+        return jnp.sqrt(_variance(self._draws, self._log_weights))
 
     def _quantile(self, q: float) -> Array:
-        return jnp.quantile(self._draws, q, axis=0)
+        return _quantile(self._draws, self._log_weights, q)
 
     def _draw(self, key: Key) -> Array:
-        return jr.choice(key, self._draws)
+        return _choice(key, self._draws, self._log_weights)
 
     def _predict(self, records: Array, target: int) -> Array:
-        return _predict(self._draws, records, self.net, target)
+        return _predict(self._draws, self._log_weights, records, self.net, target)
 
     def _score(self, records: Array) -> Array:
-        return _score(self._draws, records, self.net)
+        return _score(self._draws, self._log_weights, records, self.net)
 
     def _log_joint(self, known: Array, group: tuple[int, ...]) -> Array:
         distinct, place = _distinct(known)
         logs = _log_joint(self._draws, distinct, self.net, group)
-        found = jax.nn.logsumexp(logs, axis=0) - jnp.log(float(len(logs)))
-        return found[place]
+        return _log_mean(logs, self._log_weights)[place]
 
 
 class SampledPosterior(DrawnPosterior):
@@ -73,9 +77,12 @@ class SampledPosterior(DrawnPosterior):
         net: the network.
         samples: array with one row for each sample, which has the probabilities of all
             tables in the order of `net.layout`.
+        log_weights: logarithms of the samples' weights, which sum to 1. None: equal
+            weights.
 
-    Methods may be compiled by `equinox.filter_jit`. `log_prob` and `update` raise
-    `ValueError`.
+    Methods may be compiled by `equinox.filter_jit`. `update` weights the samples by the
+    likelihood of further records; with few samples the result is coarse. `update` of
+    one sample, and `log_prob`, raise `ValueError`.
 
     Privacy:
         Post-processing of a release has no privacy cost. The ε of one sample does not
@@ -87,6 +94,7 @@ class SampledPosterior(DrawnPosterior):
 
     net: BayesNet = eqx.field(static=True)  # pyright: ignore[reportIncompatibleMethodOverride]
     samples: Float[Array, "samples m"]
+    log_weights: Float[Array, " samples"] | None = None
 
     @property
     def method(self) -> str:
@@ -101,21 +109,33 @@ class SampledPosterior(DrawnPosterior):
     def _draws(self) -> Array:
         return self.samples
 
+    @property
+    def _log_weights(self) -> Array | None:
+        return self.log_weights
+
     def _log_density(self, theta: Array) -> Array:
         raise self._undefined("log_prob", _NO_DENSITY)
 
     def _updated(self, counts: Array, key: Key | None) -> "SampledPosterior":
-        raise self._undefined("update", _NO_UPDATE)
+        if len(self.samples) == 1:
+            raise self._undefined("update", _NO_UPDATE)
+        likelihood = xlogy(counts[None], self.samples).sum(axis=1)
+        weights = _reweighted(self.log_weights, likelihood)
+        return SampledPosterior(self.net, self.samples, weights)
 
 
 class SampledParameters(FamilyPosterior):
     """Empirical distribution of released samples of an exponential family's parameters.
 
-    `log_prob` and `update` raise `ValueError`.
+    `update` weights the samples by the likelihood of further records; with few samples
+    the result is coarse. `update` of one sample, and `log_prob`, raise `ValueError`.
 
     Args:
         names: names of the parameters.
         samples: array with a row for each sample and a column for each parameter.
+        statistic: the sufficient statistic of the exponential family.
+        log_weights: logarithms of the samples' weights, which sum to 1. None: equal
+            weights.
 
     Privacy:
         Post-processing of a release has no privacy cost.
@@ -126,6 +146,8 @@ class SampledParameters(FamilyPosterior):
 
     names: tuple[str, ...] = eqx.field(static=True)
     samples: Float[Array, "samples p"]
+    statistic: FamilyStatistic = eqx.field(static=True)
+    log_weights: Float[Array, " samples"] | None = None
 
     @property
     def method(self) -> str:
@@ -138,29 +160,43 @@ class SampledParameters(FamilyPosterior):
 
     def mean(self) -> dict[str, Array]:
         """Return the mean of the samples of each parameter, by name."""
-        return self._by_name(self.samples.mean(axis=0))
+        return self._by_name(_mean(self.samples, self.log_weights))
 
     def variance(self) -> dict[str, Array]:
         """Return the variance of the samples of each parameter, by name."""
-        return self._by_name(self.samples.var(axis=0))
+        return self._by_name(_variance(self.samples, self.log_weights))
 
     def quantile(self, q: float) -> dict[str, Array]:
         """Return the q-quantile of the samples of each parameter, by name."""
         probability(q=q)
-        return self._by_name(jnp.quantile(self.samples, q, axis=0))
+        return self._by_name(_quantile(self.samples, self.log_weights, q))
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Choose samples at random, with replacement, in arrays of shape `shape`."""
         typed_key(key=key)
-        return self._by_name(jr.choice(key, self.samples, shape))
+        return self._by_name(_choice(key, self.samples, self.log_weights, shape))
 
     def log_prob(self, values: Any) -> Array:
         """Raise `ValueError`, since samples do not determine a density."""
         raise self._undefined("log_prob", _NO_DENSITY)
 
     def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
-        """Raise `ValueError`, since the prior of released samples cannot be changed."""
-        raise self._undefined("update", _NO_UPDATE)
+        """Return the samples, weighted by the likelihood of further records."""
+        if len(self.samples) == 1:
+            raise self._undefined("update", _NO_UPDATE)
+        family = self.statistic.family
+        prior = family.posterior(family.vague_prior())
+        updated = updated_prior(self.statistic, prior.parameters, records)
+        after = family.posterior(updated)
+        values = self.parameters()
+        if not isinstance(prior.mean(), dict):
+            (values,) = values.values()
+
+        def likelihood(value):  # by Bayes' theorem, up to a constant
+            return after.log_prob(value) - prior.log_prob(value)
+
+        weights = _reweighted(self.log_weights, jax.vmap(likelihood)(values))
+        return SampledParameters(self.names, self.samples, self.statistic, weights)
 
     def _by_name(self, values: Array) -> dict[str, Array]:
         return {name: values[..., i] for i, name in enumerate(self.names)}
@@ -174,14 +210,62 @@ def _distinct(known: Array) -> tuple[Array, Array]:
         return known, jnp.arange(len(known))
     if not len(rows):
         return known, jnp.asarray(place)
-    length = 1 << max(len(rows) - 1, 0).bit_length()  # few lengths are compiled
+    length = 1 << (len(rows) - 1).bit_length()  # few lengths are compiled
     rows = np.pad(rows, ((0, length - len(rows)), (0, 0)), mode="edge")
     return jnp.asarray(rows), jnp.asarray(place.ravel())
 
 
 @jax.jit
-def _deviations(draws: Array) -> Array:
-    return draws.std(axis=0)
+def _mean(draws: Array, log_weights: Array | None) -> Array:
+    weights = None if log_weights is None else jnp.exp(log_weights)
+    return jnp.average(draws, axis=0, weights=weights)
+
+
+@jax.jit
+def _variance(draws: Array, log_weights: Array | None) -> Array:
+    off = draws - _mean(draws, log_weights)[None]
+    return _mean(off**2, log_weights)
+
+
+@jax.jit
+def _quantile(draws: Array, log_weights: Array | None, q: Scalar) -> Array:
+    """Quantiles of columns; with weights, of a line through the midpoints of steps."""
+    if log_weights is None:
+        return jnp.quantile(draws, q, axis=0)
+    order = jnp.argsort(draws, axis=0)
+    weights = jnp.exp(log_weights)[order]
+    middles = jnp.cumsum(weights, axis=0) - weights / 2
+    values = jnp.take_along_axis(draws, order, axis=0)
+    return jax.vmap(partial(jnp.interp, q), 1)(middles, values)
+
+
+def _choice(key: Key, draws: Array, log_weights: Array | None, shape=()) -> Array:
+    weights = None if log_weights is None else jnp.exp(log_weights)
+    return jr.choice(key, draws, shape, p=weights)
+
+
+def _reweighted(log_weights: Array | None, likelihood: Array) -> Array:
+    """Logarithms of weights, given the log-likelihood of records at every sample."""
+    before = jnp.zeros_like(likelihood) if log_weights is None else log_weights
+    found = jax.nn.log_softmax(before + likelihood)
+    try:
+        impossible = np.isnan(np.asarray(found)).any()
+    except jax.errors.TracerArrayConversionError:
+        return found
+    if impossible:
+        raise ValueError(
+            "`records` must be possible under one of the samples: leave out the others."
+        )
+    return found
+
+
+def _log_mean(logs: Array, log_weights: Array | None) -> Array:
+    """Logarithm of the average over axis 0 of numbers, given their logarithms."""
+    if log_weights is None:
+        total = jax.nn.logsumexp(logs, axis=0)
+        return total - jnp.log(jnp.asarray(len(logs), logs.dtype))
+    weights = log_weights.reshape(-1, *(1 for _ in logs.shape[1:]))
+    return jax.nn.logsumexp(logs + weights, axis=0)
 
 
 @partial(jax.jit, static_argnames=("net", "group"))
@@ -195,17 +279,20 @@ def _log_joint(
 
 
 @partial(jax.jit, static_argnames=("net", "target"))
-def _predict(draws: Array, records: Array, net: BayesNet, target: int) -> Array:
+def _predict(
+    draws: Array, log_weights: Array | None, records: Array, net: BayesNet, target: int
+) -> Array:
     def joint(theta):
         return prediction.joint(theta, records, net, target)
 
-    return jax.nn.softmax(jax.nn.logsumexp(jax.lax.map(joint, draws), axis=0), axis=-1)
+    return jax.nn.softmax(_log_mean(jax.lax.map(joint, draws), log_weights), axis=-1)
 
 
 @partial(jax.jit, static_argnames="net")
-def _score(draws: Array, records: Array, net: BayesNet) -> Array:
+def _score(
+    draws: Array, log_weights: Array | None, records: Array, net: BayesNet
+) -> Array:
     def score(theta):
         return prediction.log_likelihood(theta, records, net)
 
-    logs = jax.nn.logsumexp(jax.lax.map(score, draws), axis=0)
-    return logs - jnp.log(jnp.asarray(len(draws), float))
+    return _log_mean(jax.lax.map(score, draws), log_weights)

@@ -4,26 +4,29 @@ __all__ = ["MUTANTS"]
 
 from tests.mutants.mutant import Mutant
 
-_POOLED = "posteriors/estimate/pooled.py"
+_SEVERAL = "posteriors/several.py"
 _FIT = "posteriors/estimate/fit.py"
+_HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
 _IN = "tests/test_pooled.py::"
 _ONE = _IN + "test_without_noise_records_count_once_in_one_table"
+_FAMILIES = "tests/test_several_families.py::"
+_COIN = _FAMILIES + "test_a_coin_in_several_tables_is_the_sum_over_all_hidden_counts"
 _APART = _IN + "test_without_noise_disjoint_tables_are_all_their_records"
 _COSTS = _IN + "test_costs_add_up_in_one_table_and_the_largest_counts_of_several"
 MUTANTS = (
     Mutant(
         "bound loosened",
         "pooled: releases of one table cost the largest",
-        _POOLED,
-        "basic(*(x.mechanism.guarantee() for x in y))",
-        "max((x.mechanism.guarantee() for x in y), key=lambda x: x.bound)",
+        _SEVERAL,
+        "basic(*(x.mechanism.guarantee() for x in found))",
+        "max((x.mechanism.guarantee() for x in found), key=lambda x: x.bound)",
         (_COSTS,),
     ),
     Mutant(
         "bound loosened",
         "pooled: several tables cost as the first",
-        _POOLED,
+        _SEVERAL,
         "if len(costs) == 1:",
         "if len(costs) >= 1:",
         (_COSTS,),
@@ -31,7 +34,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "pooled: a person's rows are forgotten",
-        _POOLED,
+        _SEVERAL,
         "return parallel(costs, parts, adjacency).of_group(rows)",
         "return parallel(costs, parts, adjacency)",
         (_COSTS,),
@@ -39,7 +42,7 @@ MUTANTS = (
     Mutant(
         "law changed",
         "pooled: one table's releases count as disjoint",
-        _POOLED,
+        _SEVERAL,
         "entries if disjoint else [together]",
         "entries",
         (_ONE,),
@@ -63,9 +66,33 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "pooled: numbers of records may differ in one table",
-        _POOLED,
+        _SEVERAL,
         "if one.n != found[0].n:",
         "if False:",
         (_IN + "test_releases_that_do_not_fit_are_refused",),
+    ),
+    Mutant(
+        "law changed",
+        "pooled families: tables do not share their parameters",
+        _HIDDEN,
+        "return density + jax.vmap(gain)(totals, n).sum() - gain(*sums)",
+        "return density",
+        (_COIN,),
+    ),
+    Mutant(
+        "law changed",
+        "pooled families: the first release of a table alone counts",
+        _HIDDEN,
+        "            for one in found:\n",
+        "            for one in found[:1]:\n",
+        (_COIN,),
+    ),
+    Mutant(
+        "law changed",
+        "pooled families: a chain of one table's records",
+        "posteriors/hidden_totals/total_walk.py",
+        "totals, n = totals.sum(axis=-2), n.sum(axis=-1)",
+        "totals, n = totals[..., 0, :], n[..., 0]",
+        (_COIN,),
     ),
 )

@@ -30,13 +30,11 @@ from dpjax.posteriors.estimate.point_estimate import (
 from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
 from dpjax.posteriors.laws import laplace_scale
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
-from dpjax.privacy import REPLACE_ONE, Guarantee, basic, parallel
+from dpjax.posteriors.several import Tables, cost_of, tables_of
+from dpjax.privacy import Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.statistics.joined_moments import JoinedMoments
-
-Tables = tuple[tuple[Released, ...], ...]
-"""Releases of each table of records."""
 
 
 class PooledEstimate(NormalEstimate):
@@ -67,22 +65,8 @@ class PooledEstimate(NormalEstimate):
     steps: int = eqx.field(static=True)
 
     def guarantee(self) -> Guarantee:
-        """Return the privacy cost of all releases together, for a person.
-
-        The costs of releases of one table of records are added. Of several tables,
-        which have no record in common, the largest cost counts: a neighbouring data set
-        differs in one table, since the table that a record is in is public.
-
-        Raises:
-            ValueError: if there are several tables and a cost is not of pure DP.
-        """
-        costs = [basic(*(x.mechanism.guarantee() for x in y)) for y in self.releases]
-        first = self.releases[0][0]
-        adjacency, rows = first.adjacency, first.contributions
-        if len(costs) == 1:
-            return costs[0].of_group(rows)
-        parts = "index" if adjacency == REPLACE_ONE else "value"
-        return parallel(costs, parts, adjacency).of_group(rows)
+        """Return the privacy cost of all releases together; see `cost_of`."""
+        return cost_of(self.releases)
 
     def _updated(self, counts: Array, key: Key | None) -> "PooledEstimate":
         return _estimate(self.releases, self.net, self.prior + counts, self.steps)
@@ -133,9 +117,8 @@ def pooled_estimate(
             differ, or an argument is invalid.
     """
     whole(1, steps=steps)
-    tables = _tables_of(releases, disjoint)
+    tables = tables_of(releases, disjoint)
     net = _network(tables)
-    _check(tables, net)
     learned = is_hierarchical(prior)
     given = flat_prior(net, 0.5 if learned else prior)
     return _estimate(tables, net, given, steps, learned)
@@ -155,31 +138,6 @@ class _Spec(NamedTuple):
         return np.repeat(np.eye(len(self.lengths)), self.lengths, axis=1)
 
 
-def _tables_of(releases: Any, disjoint: Any) -> Tables:
-    if not isinstance(disjoint, bool):
-        raise ValueError(
-            "`disjoint` must say whether the releases are of tables without a common "
-            f"record (True) or of one table (False), got {disjoint!r}."
-        )
-    entries = [x if isinstance(x, list | tuple) else [x] for x in releases]
-    together = [one for entry in entries for one in entry]
-    if len({id(one) for one in together}) < len(together):
-        raise ValueError("`released` must not have one release twice: give it once.")
-    tables = tuple(map(tuple, entries if disjoint else [together]))
-    for found in tables or ((),):
-        for one in found or (None,):
-            if not isinstance(one, Released):
-                raise ValueError(
-                    "`released` must be a release, or a list of releases, got "
-                    f"{'an empty list' if one is None else type(one).__name__}."
-                )
-            if jnp.ndim(one.values) > 1:
-                raise ValueError(
-                    "`released` must not be stacked in a list: give each one apart."
-                )
-    return tables
-
-
 def _network(tables: Tables) -> BayesNet:
     """The network whose tables contain those of all releases."""
     every = [one.counted for found in tables for one in found]
@@ -188,33 +146,14 @@ def _network(tables: Tables) -> BayesNet:
         raise ValueError(
             "`released` must have a release of a network among several, got none."
         )
-    return max(nets, key=lambda net: net.layout.length)
-
-
-def _check(tables: Tables, net: BayesNet) -> None:
-    """Raise `ValueError` unless the releases fit each other."""
-    first = tables[0][0]
+    net = max(nets, key=lambda net: net.layout.length)
     for found in tables:
-        for one in found:
-            if one.counted.variables != net.variables:
-                raise _differing("variables, in the same order")
-            if one.adjacency != first.adjacency:
-                raise _differing("adjacency")
-            if one.contributions != first.contributions:
-                raise _differing("`contributions`")
-            if one.n != found[0].n:
-                raise _differing("number of records, if they are of one table")
         if not any(_is_whole(one.counted, net) for one in found):
             raise ValueError(
                 "`released` must have a release of the whole network for each table of "
                 "records: give releases of parts of a network beside it."
             )
-
-
-def _differing(what: str) -> ValueError:
-    return ValueError(
-        f"`released` must be releases of the same {what}: infer from the others alone."
-    )
+    return net
 
 
 def _is_whole(statistic: TableStatistic, net: BayesNet) -> bool:

@@ -122,7 +122,7 @@ class ProportionsPosterior(FamilyPosterior):
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
     ) -> "ProportionsPosterior":
         """Return the posterior with further records in the prior; `key` is ignored."""
-        prior = updated_prior(self.released, self.prior, records)
+        prior = updated_prior(self.released.statistic, self.prior, records)
         return proportions_posterior(self.released, prior)
 
     def _show(self, levels: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Noise-aware posteriors of exponential families.
+"""Noise-aware posteriors of exponential families, given a release or several.
 
 The total is the sum of the sufficient statistics of all records, which is hidden by the
 noise. Markov chains draw the exact total, with the parameters integrated out.
@@ -6,7 +6,7 @@ noise. Markov chains draw the exact total, with the parameters integrated out.
 
 __all__ = ["NoiseAwareFamilyPosterior", "family_posterior"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,8 @@ from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.total_walk import check_family, infer
 from dpjax.posteriors.priors import summed, updated_prior
+from dpjax.posteriors.several import Tables, cost_of, tables_of
+from dpjax.privacy import Guarantee
 from dpjax.releases.released import Released
 
 _MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
@@ -50,22 +52,23 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
     Args:
         family: the exponential family; static.
-        released: the release of noisy sufficient statistics.
+        releases: the releases of each table of records.
         prior: the family's conjugate parameters, or its default prior.
         parameters: parameters of the conjugate posterior for every drawn total; the
             first axes are chains and draws.
-        totals: drawn totals of the m sufficient statistics, in the units of the data.
-        n: drawn numbers of records; constant if the number is public.
+        totals: drawn totals of the m sufficient statistics, in the units of the data,
+            of the records of all tables.
+        n: drawn numbers of records of all tables; constant if the number is public.
         accepted: share of accepted proposals. The axis "kinds" has an entry for each
             kind of proposal in a sweep.
         warmup: number of discarded first sweeps of each chain; static.
 
     Privacy:
-        Post-processing of a release has no further privacy cost.
+        Post-processing of releases has no privacy cost beyond `guarantee()`.
     """
 
     family: Any = eqx.field(static=True)
-    released: Released
+    releases: Tables
     prior: Any
     parameters: Any
     totals: Float[Array, "chains draws m"]
@@ -77,6 +80,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
     def method(self) -> str:
         """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "hidden-totals"
+
+    def guarantee(self) -> Guarantee:
+        """Return the privacy cost of all releases together; see `cost_of`."""
+        return cost_of(self.releases)
 
     def mean(self) -> Values:
         """Return the posterior mean of every parameter, in arrays by parameter name."""
@@ -179,13 +186,14 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
         used.
         """
         key = study_key(0) if key is None else key
+        statistic = self.releases[0][0].statistic
         if isinstance(self.prior, DefaultPrior):
-            prior = self.prior.updated(*summed(self.released, records))
+            prior = self.prior.updated(*summed(statistic, records))
         else:
-            prior = updated_prior(self.released, self.prior, records)
+            prior = updated_prior(statistic, self.prior, records)
         chains, draws = self.n.shape
-        sweeps = {"warmup": self.warmup, "draws": draws}
-        return family_posterior(key, self.released, prior, chains=chains, **sweeps)
+        given = {"chains": chains, "warmup": self.warmup, "draws": draws}
+        return family_posterior(key, self.releases, prior, disjoint=True, **given)
 
     @property
     def _rows(self) -> Any:
@@ -199,9 +207,10 @@ class NoiseAwareFamilyPosterior(FamilyPosterior):
 
 def family_posterior(
     key: Key,
-    released: Released,
+    released: Released | Sequence[Released | Sequence[Released]],
     prior: Any = None,
     *,
+    disjoint: bool | None = None,
     chains: int = 4,
     warmup: int | None = None,
     draws: int | None = None,
@@ -222,6 +231,8 @@ def family_posterior(
     consists of the moments of several columns, or of a column with unknown variance, a
     sweep is one proposal of Hamiltonian Monte Carlo, which changes all of them.
 
+    Each table of records has a hidden total; all tables share the parameters.
+
     The method assumes that records follow the family, that few records are clipped to
     the bounds (clipping moves the total, with or without noise), and that rounding of
     each record's statistics, by at most half a lattice unit, is small relative to the
@@ -231,9 +242,13 @@ def family_posterior(
     Args:
         key: typed JAX key.
         released: a release of the statistic `dpjax.statistics.Sufficient`, with noise
-            of a known distribution. Stacked releases need `vmap`.
+            of a known distribution; or a list of releases of this statistic, by any
+            mechanisms. If `disjoint`, each entry is of another table of records, or is
+            a list of the releases of another table. Stacked releases need `vmap`.
         prior: the family's conjugate parameters. None means `family.vague_prior()`, or
             for a family with hyperparameters, `family.default_prior`.
+        disjoint: for a list, whether no record is in the tables of two entries. If
+            False, all releases are of one table of records.
         chains: number of independent chains.
         warmup: number of discarded sweeps of each chain, which fit the step lengths. If
             None, 200 for moments, otherwise 500.
@@ -241,27 +256,30 @@ def family_posterior(
             1000.
 
     Privacy:
-        Post-processing has no privacy cost, and may be repeated with other priors.
+        Post-processing has no privacy cost, and may be repeated with other priors. For
+        the cost of several releases, see `NoiseAwareFamilyPosterior.guarantee`.
 
     Raises:
         ValueError: if the distribution of the noise is not known, the release is not of
-            an exponential family for which dpjax has the density p(t), the prior is of
-            another family or not positive, n is too small for p(t) to be a density (it
-            must exceed the number of columns if products of columns are summed), or
-            `chains`, `warmup` or `draws` is not positive.
+            an exponential family for which dpjax has the density p(t), releases in a
+            list do not fit each other, the prior is of another family or not positive,
+            n is too small for p(t) to be a density (it must exceed the number of
+            columns if products of columns are summed), or a setting is not positive.
 
     Reference:
         Bernstein & Sheldon (NeurIPS 2018 and 2019) pose the problem, and use Gibbs
         sampling with a normal approximation of p(t).
     """
     typed_key(key=key)
-    _, family = check_family(released)
+    one = isinstance(released, Released)
+    tables = ((released,),) if one else tables_of(released, disjoint)
+    _, family = check_family(tables[0][0])
     usual = (200, 300) if family.has_coordinates else (500, 1000)
     warmup = usual[0] if warmup is None else warmup
     draws = usual[1] if draws is None else draws
     whole(1, chains=chains, warmup=warmup, draws=draws)
-    family, prior, inferred = infer(key, released, prior, chains, warmup, draws)
-    return NoiseAwareFamilyPosterior(family, released, prior, *inferred, warmup)
+    family, prior, inferred = infer(key, tables, prior, chains, warmup, draws)
+    return NoiseAwareFamilyPosterior(family, tables, prior, *inferred, warmup)
 
 
 @partial(jax.jit, static_argnames="family")

@@ -1,61 +1,76 @@
-"""Density of the hidden exact total of a release, and directions of Metropolis steps.
+"""Density of the hidden exact totals of releases, and directions of Metropolis steps.
 
 A step changes one measured number; if counts sum to a public n, it moves records from
 one level to another. If a family has coordinates without limits for its totals, a step
 changes all of them.
 """
 
-__all__ = ["HiddenTotal", "nearest"]
+__all__ = ["HiddenTotal", "Noisy", "nearest"]
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpjax._types import Scalar
 from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.privacy import REPLACE_ONE
 from dpjax.statistics import FamilyStatistic
 
-_Exact = Float[Array, " m"]
+_Exact = Float[Array, " numbers"]
+_Totals = Float[Array, "t k"]
+_Numbers = Float[Array, " t"]
 _Scalar = Float[Array, ""]
 
 
-class HiddenTotal(eqx.Module):
-    """Posterior density of a release's exact statistic, p(total) p(release | total).
+class Noisy(eqx.Module):
+    """Numbers of a release, as floats, and the mechanism, for its distribution."""
 
-    The family's parameters are integrated out. The exact statistic consists of the
-    total of the sufficient statistics, in integer units, and of the number of records
-    if it is measured.
+    values: Float[Array, " m"]
+    mechanism: MechanismWithJointLaw
+
+
+class HiddenTotal(eqx.Module):
+    """Posterior density of exact statistics, p(totals) p(releases | totals).
+
+    There are t tables of records, each with one release or several. The family's
+    parameters, which all tables share, are integrated out. The exact statistic of a
+    table consists of the total of its m sufficient statistics, in integer units, and of
+    the number of records if it is measured; those of all tables are in one vector.
 
     Args:
-        noisy: released numbers, as floats.
-        mechanism: the mechanism, of which only the distribution is used.
-        n: number of records; None if it is private.
+        releases: the releases of each table of records.
+        n: number of records of each table; None if it is private.
         prior: conjugate parameters, as arrays, or the default prior, which has unknown
             hyperparameters.
         statistic: statistic of an exponential family; static.
         family: the exponential family; static.
     """
 
-    noisy: _Exact
-    mechanism: MechanismWithJointLaw
-    n: Scalar | None
+    releases: tuple[tuple[Noisy, ...], ...]
+    n: _Numbers | None
     prior: Any
     statistic: FamilyStatistic = eqx.field(static=True)
     family: FamilyWithLaw = eqx.field(static=True)
 
-    def decode(self, exact: _Exact) -> tuple[Float[Array, " k"], _Scalar]:
-        """Convert an exact statistic to the total in the data's units, and to n."""
-        return self.statistic.decode(exact, self.n)
+    def decode(self, exact: _Exact) -> tuple[_Totals, _Numbers]:
+        """Convert exact statistics to totals in the data's units, and to n."""
+        return jax.vmap(self.statistic.decode)(self._by_table(exact), self.n)
 
-    def encode(self, scaled: Float[Array, " k"], n: _Scalar) -> _Exact:
-        """Convert a total, divided by `family.scales()`, to an exact statistic."""
-        return self.statistic.encode(scaled, n)
+    def encode(self, scaled: _Totals, n: _Numbers) -> _Exact:
+        """Convert totals, divided by `family.scales()`, to exact statistics."""
+        return jax.vmap(self.statistic.encode)(scaled, n).ravel()
+
+    def _scaled(self, totals: _Totals) -> _Totals:
+        return totals / jnp.asarray(self.family.scales())[None]
+
+    def _by_table(self, numbers: _Exact) -> Float[Array, "t m"]:
+        return numbers.reshape(len(self.releases), -1)
 
     @property
     def hyperparameters(self) -> int:
@@ -72,42 +87,69 @@ class HiddenTotal(eqx.Module):
         return self.prior
 
     def log_prior(
-        self, hyper: Float[Array, " h"], total: Float[Array, " k"], n: _Scalar
+        self, hyper: Float[Array, " h"], totals: _Totals, n: _Numbers
     ) -> _Scalar:
-        """Return the prior log-density of hyperparameters and a total."""
-        if not isinstance(self.prior, DefaultPrior):
-            return self.family.log_total(self.prior, total, n)
-        prior = self.conjugate(hyper, total, n)
-        law = self.family.log_hierarchical(hyper, prior, total, n)
-        return law + self.prior.log_density(self.family, hyper, total, n)
+        """Return the prior log-density of hyperparameters and totals.
+
+        The totals of several tables are dependent, since the tables share parameters.
+        By Bayes' theorem, the joint density is the product of the densities of each,
+        times a ratio of conjugate densities, at any value of the parameters.
+        """
+        family, sums = self.family, (totals.sum(axis=0), n.sum())
+        prior, density = self.conjugate(hyper, *sums), jnp.zeros(())
+        law = partial(family.log_total, prior)
+        if isinstance(self.prior, DefaultPrior):
+            law = partial(family.log_hierarchical, hyper, prior)
+            density = self.prior.log_density(family, hyper, *sums)
+        density = density + jax.vmap(law)(totals, n).sum()
+        if len(self.releases) == 1:
+            return density
+        alone, together = family.posterior(prior), family.update(prior, *sums)
+        value = jax.lax.stop_gradient(family.posterior(together).mean())
+
+        def gain(total, n):
+            updated = family.posterior(family.update(prior, total, n))
+            return updated.log_prob(value) - alone.log_prob(value)
+
+        return density + jax.vmap(gain)(totals, n).sum() - gain(*sums)
 
     def log_density(self, exact: _Exact, hyper: Float[Array, " h"]) -> _Scalar:
-        """Return the log-density of an exact statistic and of hyperparameters.
+        """Return the log-density of exact statistics and of hyperparameters.
 
         It is the posterior density, up to a constant.
         """
-        total, n = self.decode(exact)
-        in_units = exact / self.statistic.steps
+        totals, n = self.decode(exact)
+        rows = self._by_table(exact)
+        in_units = rows / self.statistic.steps
         slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
-        possible = jnp.all(jnp.abs(in_units) <= n * slack) & (n >= self.family.fewest)
-        law = self.log_prior(hyper, total, n)
+        possible = jnp.all(jnp.abs(in_units) <= n[:, None] * slack)
+        possible = possible & jnp.all(n >= self.family.fewest)
+        law = self.log_prior(hyper, totals, n)
         law = jnp.where(jnp.isnan(law), -jnp.inf, law)
-        noise = self.mechanism.joint_log_prob(self.noisy, exact)
-        return jnp.where(possible, law + noise, -jnp.inf)
+        for i, found in enumerate(self.releases):
+            for one in found:
+                law = law + one.mechanism.joint_log_prob(one.values, rows[i])
+        return jnp.where(possible, law, -jnp.inf)
 
     def noise_scale(self) -> _Exact:
         """Scale of Laplace noise that is about as wide as each number's noise."""
-        return self.mechanism.noise_scale(self.noisy)
+        return jnp.concatenate([_scale(found) for found in self.releases])
+
+    @property
+    def noisy(self) -> _Exact:
+        """Released numbers; of several releases of a table, a weighted average."""
+        return jnp.concatenate([_average(found) for found in self.releases])
 
     @property
     def independent(self) -> bool:
         """Whether the noise of each number is independent of that of the others."""
-        return isinstance(self.mechanism, MechanismWithLaw)
+        every = (one.mechanism for found in self.releases for one in found)
+        return all(isinstance(x, MechanismWithLaw) for x in every)
 
     @property
     def kinds(self) -> int:
         """Number of steps in a sweep: one for each number and each hyperparameter."""
-        return self.statistic.length + self.hyperparameters
+        return len(self.releases) * self.statistic.length + self.hyperparameters
 
     @property
     def paired(self) -> bool:
@@ -127,50 +169,55 @@ class HiddenTotal(eqx.Module):
         if lattice is not None:
             spacing[: self.family.dimension] = units // lattice
             spacing[spacing == 0] = units if lattice == 1 else 0
-        return spacing
+        return np.tile(spacing, len(self.releases))
 
     def along(self, kind: Int[Array, ""], shift: Int[Array, ""]) -> _Exact:
         """Return the direction of the step that changes the number at index `kind`.
 
-        If `paired`, the number that is `shift` places further, cyclically, changes by
-        the opposite amount.
+        If `paired`, the number of the same table that is `shift` places further,
+        cyclically, changes by the opposite amount.
         """
-        places = jnp.arange(self.statistic.length)
+        length = self.statistic.length
+        places = jnp.arange(len(self.releases) * length)
         direction = (places == kind).astype(float)
         if not self.paired:
             return direction
-        other = (kind + shift) % self.statistic.length
+        other = kind - kind % length + (kind + shift) % length
         return direction - (places == other).astype(float)
 
     @property
     def coordinates(self) -> int:
-        """Number of coordinates of a total, and of the number of records if private."""
-        return self.family.dimension + (self.n is None)
+        """Number of coordinates of totals, and of numbers of records if private."""
+        return len(self.releases) * (self.family.dimension + (self.n is None))
 
     def noise_share(self) -> _Scalar:
         """Return the largest noise scale, relative to n units, but at most 1."""
         n = jnp.maximum(self.decode(self.noisy)[1], 1)
-        return jnp.minimum(self.noise_scale().max() / (self.statistic.steps * n), 1)
+        widest = self._by_table(self.noise_scale()).max(axis=1)
+        return jnp.minimum((widest / (self.statistic.steps * n)).max(), 1)
 
     def point(self, share: _Scalar) -> Float[Array, " k"]:
         """Return coordinates and hyperparameters of the start of a chain."""
-        total, n = self.decode(self.start(share))
-        of_total = self.family.coordinates(total / jnp.asarray(self.family.scales()), n)
-        of_n = jnp.log(n - self.family.fewest)[None] if self.n is None else n[None][:0]
+        totals, n = self.decode(self.start(share))
+        of_total = jax.vmap(self.family.coordinates)(self._scaled(totals), n).ravel()
+        of_n = jnp.log(n - self.family.fewest) if self.n is None else n[:0]
         return jnp.concatenate([of_total, of_n, jnp.zeros(self.hyperparameters)])
 
     def at(
         self, point: Float[Array, " k"]
     ) -> tuple[_Exact, Float[Array, " h"], _Scalar]:
-        """Return exact statistic, hyperparameters and log-Jacobian at coordinates."""
-        size = self.family.dimension
-        average, volume = self.family.average_at(point[:size])
+        """Return exact statistics, hyperparameters and log-Jacobian at coordinates."""
+        size, last = self.family.dimension, self.coordinates
+        of_total = self._by_table(point[: len(self.releases) * size])
+        averages, volumes = jax.vmap(self.family.average_at)(of_total)
         if self.n is None:
-            n = self.family.fewest + jnp.exp(point[size])
-            volume = volume + size * jnp.log(n) + point[size]
+            of_n = point[last - len(self.releases) : last]
+            n = self.family.fewest + jnp.exp(of_n)
+            volumes = volumes + size * jnp.log(n) + of_n
         else:
             n = jnp.asarray(self.n, point.dtype)
-        return self.encode(average * n, n), point[self.coordinates :], volume
+        exact = self.encode(averages * n[:, None], n)
+        return exact, point[last:], volumes.sum()
 
     def log_density_at(self, point: Float[Array, " k"]) -> _Scalar:
         """Return the posterior log-density of coordinates and hyperparameters."""
@@ -178,26 +225,45 @@ class HiddenTotal(eqx.Module):
         return self.log_density(exact, hyper) + volume
 
     def start(self, share: _Scalar) -> _Exact:
-        """Return a chain's start, which is a possible exact statistic near `noisy`.
+        """Return a chain's start, which is possible exact statistics near `noisy`.
 
-        It is moved by the fraction `share` of the way to n times `family.middle`.
+        They are moved by the fraction `share` of the way to n times `family.middle`.
         """
         family = self.family
-        total, n = family.project(*self.decode(self.noisy))
+        totals, n = jax.vmap(family.project)(*self.decode(self.noisy))
         if self.statistic.adjacency != REPLACE_ONE:
             n = jnp.maximum(n, family.fewest + 1)
-        total, n = family.project(total, n)
-        scaled = total / jnp.asarray(family.scales())
-        mixed = (1 - share) * scaled + share * n * jnp.asarray(family.middle)
-        exact = self.encode(mixed, n)
+        totals, n = jax.vmap(family.project)(totals, n)
+        middle = n[:, None] * jnp.asarray(family.middle)[None]
+        exact = self.encode((1 - share) * self._scaled(totals) + share * middle, n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
         # Round all numbers down, then round up those with the largest errors.
-        step = self.spacing[0]
-        low = jnp.floor(exact / step)
-        missing = jnp.round(jnp.sum(exact / step - low))
-        order = jnp.argsort(jnp.argsort(low - exact / step))
-        return (low + (order.astype(float) < missing).astype(float)) * step
+        step, rows = self.spacing[0], self._by_table(exact)
+        low = jnp.floor(rows / step)
+        missing = jnp.round(jnp.sum(rows / step - low, axis=1, keepdims=True))
+        order = jnp.argsort(jnp.argsort(low - rows / step))
+        return (low + (order.astype(float) < missing).astype(float)).ravel() * step
+
+
+def _scale(found: tuple[Noisy, ...]) -> Float[Array, " m"]:
+    """Scale of Laplace noise about as wide as that of an average of releases."""
+    if len(found) == 1:
+        return _width(found[0])
+    return jnp.stack([_width(one) ** -2 for one in found]).sum(axis=0) ** -0.5
+
+
+def _average(found: tuple[Noisy, ...]) -> Float[Array, " m"]:
+    """Average of the numbers of releases, weighted by the precision of their noise."""
+    if len(found) == 1:
+        return found[0].values
+    scale = _scale(found)
+    shares = [(scale / _width(one)) ** 2 * one.values for one in found]
+    return jnp.stack(shares).sum(axis=0)
+
+
+def _width(one: Noisy) -> Float[Array, " m"]:
+    return jnp.broadcast_to(one.mechanism.noise_scale(one.values), one.values.shape)
 
 
 def nearest(values: Float[Array, "*s"], spacing: Float[Array, "*s"]) -> Array:

@@ -49,7 +49,8 @@ def moment_walks(
 ) -> tuple[Array, Array, Array, Array]:
     """Run chains; return totals, numbers of records, hyperparameters, accepted shares.
 
-    The first two axes are chains and draws, but for the shares chains and 1.
+    The first two axes are chains and draws, but for the shares chains and 1. Totals and
+    numbers of records have an axis for the tables of records.
     """
     steps, wanted = _USUAL if hidden.independent else _JOINT
     shares = hidden.noise_share() * jnp.linspace(0.02, 0.3, chains)

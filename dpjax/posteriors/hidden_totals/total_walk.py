@@ -1,4 +1,4 @@
-"""Metropolis chains over the hidden exact statistic of a release.
+"""Metropolis chains over the hidden exact statistics of releases.
 
 The parameters of the family are integrated out.
 """
@@ -18,35 +18,49 @@ from dpjax._types import Key
 from dpjax.families import Family
 from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
-from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, nearest
+from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy, nearest
 from dpjax.posteriors.hidden_totals.moment_walk import moment_walks
 from dpjax.posteriors.laws import joint_law_of
+from dpjax.posteriors.several import Tables, differing
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
 _WANTED = 0.44  # accepted share of one-dimensional steps
-_Exact = Float[Array, " m"]
+_Exact = Float[Array, " numbers"]
 _Scalar = Float[Array, ""]
 
 
 def infer(
-    key: Key, released: Released, prior: Any, chains: int, warmup: int, draws: int
+    key: Key, tables: Tables, prior: Any, chains: int, warmup: int, draws: int
 ) -> tuple[Family, Any, tuple[Any, Array, Array, Array]]:
     """Run all chains; return the family, its prior as arrays, and the draws.
 
     The draws are `parameters`, `totals`, `n` and `accepted` of
     `NoiseAwareFamilyPosterior`.
     """
-    statistic, family = check_family(released)
+    statistic, family = check_family(tables[0][0])
     if prior is None:
         prior = DefaultPrior() if family.hyperparameters else family.vague_prior()
     if not isinstance(prior, DefaultPrior):
         prior = family.posterior(prior).parameters
-    _check_number(released, family.fewest)
-    noisy = released.values.astype(float)
-    law = joint_law_of(released)
-    hidden = HiddenTotal(noisy, law, released.n, prior, statistic, family)
+    for found in tables:
+        for one in found:
+            if check_family(one)[0] != statistic:
+                raise differing("statistic, family and `units`")
+        _check_number(found[0], family.fewest)
+    numbers = [found[0].n for found in tables]
+    n = (
+        None
+        if numbers[0] is None
+        else jnp.stack([jnp.asarray(x, float) for x in numbers])
+    )
+    releases = tuple(tuple(map(_noisy, found)) for found in tables)
+    hidden = HiddenTotal(releases, n, prior, statistic, family)
     return family, prior, _all_walks(key, hidden, chains, warmup, draws)
+
+
+def _noisy(released: Released) -> Noisy:
+    return Noisy(released.values.astype(float), joint_law_of(released))
 
 
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
@@ -89,6 +103,7 @@ def _all_walks(
 ) -> tuple[Any, Array, Array, Array]:
     walks = moment_walks if hidden.family.has_coordinates else _walks
     totals, n, hyper, accepted = walks(key, hidden, chains, warmup, draws)
+    totals, n = totals.sum(axis=-2), n.sum(axis=-1)
 
     def update(total, n, hyper):
         return hidden.family.update(hidden.conjugate(hyper, total, n), total, n)
@@ -114,11 +129,12 @@ class _State(NamedTuple):
 
 def _walk(
     key: Key, hidden: HiddenTotal, share: _Scalar, warmup: int, draws: int
-) -> tuple[Array, Float[Array, " draws"], Array, Float[Array, " kinds"]]:
+) -> tuple[Array, Float[Array, "draws t"], Array, Float[Array, " kinds"]]:
     """Run a chain; return totals, numbers of records, hyperparameters, accepted shares.
 
-    Step lengths are fitted in the warm-up and then fixed. A sweep proposes one step for
-    every number and every hyperparameter, in a fixed order.
+    Totals and numbers of records have an axis for the tables of records. Step lengths
+    are fitted in the warm-up and then fixed. A sweep proposes one step for every number
+    and every hyperparameter, in a fixed order.
     """
     start, hyper = hidden.start(share), jnp.zeros(hidden.hyperparameters)
     density = hidden.log_density(start, hyper)
