@@ -6,6 +6,7 @@ are in their intervals: noise-aware ones, and those that take noisy numbers as e
 """
 
 import argparse
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import dpjax as dp
 from dpjax.data import Interval
+from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import (
     PlugInPosterior,
@@ -30,6 +32,7 @@ from dpjax.posteriors import (
 )
 from dpjax.posteriors.prediction import sample_records
 from dpjax.statistics import Sufficient
+from dpjax.study import combine_synthetic
 
 NET = dp.BayesNet.from_parents(
     {"a": [0, 1], "b": [0, 1, 2], "c": [0, 1]}, {"a": [], "b": ["a"], "c": ["b"]}
@@ -107,8 +110,12 @@ def _hits(posterior: Any, truth: np.ndarray) -> np.ndarray:
     return (low <= truth) & (truth <= high)
 
 
-def of_marginals(mechanism: str) -> Callable[..., Hits]:
-    """All pairs of four variables of 1,000 records, without a network."""
+def of_marginals(mechanism: str, synthetic: bool = False) -> Callable[..., Hits]:
+    """All pairs of four variables of 1,000 records, without a network.
+
+    With `synthetic`, 20 tables of 1,000 synthetic records are drawn from each
+    posterior, and Rubin's rules give intervals for the shares of all pairs of levels.
+    """
 
     def case(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
         options = {"adjacency": "replace-one", "mechanism": mechanism}
@@ -116,19 +123,63 @@ def of_marginals(mechanism: str) -> Callable[..., Hits]:
         nothing = np.zeros((1000, 4), np.uint8)
         least = dp.release(statistic, nothing, epsilon="0.00001", **options)
         prior = dp.posterior(least)  # of so noisy a release
-        aware, plain = [], []
+        found: tuple[list, list] = [], []
         for _ in range(number):
             key = jr.key(int(rng.integers(1 << 31)))
-            truth = prior.sample(key)
-            records = sample_records(key, _joined(truth), prior.net, 1000)
+            truth = _joined(prior.sample(key))
+            records = sample_records(key, truth, prior.net, 1000)
             made = dp.release(statistic, records, epsilon=epsilon, **options)
-            given = {"key": key}
-            aware.append(_hits(dp.posterior(made, **given), _joined(truth)))
-            found = dp.posterior(made, noise_aware=False, **given)
-            plain.append(_hits(found, _joined(truth)))
-        return np.array(aware), np.array(plain)
+            for hits, aware in zip(found, (True, False), strict=True):
+                posterior = dp.posterior(made, key=key, noise_aware=aware)
+                if synthetic:
+                    hits.append(_combined(posterior, key, truth))
+                else:
+                    hits.append(_hits(posterior, truth))
+        return np.array(found[0]), np.array(found[1])
 
     return case
+
+
+def _combined(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
+    tables = [posterior.sample_records(x, 1000) for x in jr.split(key, 20)]
+    shares = np.array([_pairs(np.asarray(x)) for x in tables])
+    found = combine_synthetic(
+        shares, shares * (1 - shares) / 1000, n=1000, n_synthetic=1000
+    )
+    net = posterior.net
+    states = np.array(list(np.ndindex(*net.sizes)))
+    weights = truth[np.asarray(net.layout.cells(jnp.asarray(states)))].prod(axis=1)
+    wanted = _pairs(states, weights)
+    return (found.lower <= wanted) & (wanted <= found.upper)
+
+
+def _pairs(records: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Shares of all pairs of levels of all pairs of variables."""
+    sizes, shares = [len(x.levels) for x in FOUR.values()], []
+    for i, j in itertools.combinations(range(4), 2):
+        cells = records[:, i] * sizes[j] + records[:, j]
+        counts = np.bincount(cells, weights, sizes[i] * sizes[j])
+        shares.append(counts / counts.sum())
+    return np.concatenate(shares)
+
+
+def of_numbers(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
+    """Mean and variance of 1,000 numbers, from releases of 400 and of 600."""
+    statistic = Sufficient.of("gaussian", (Interval("x", -5, 5),), "replace-one")
+    prior = NormalInverseGammaParameters(0.0, 4.0, 4.0, 3.0)
+    aware, plain = [], []
+    for _ in range(number):
+        variance = 3 / rng.gamma(4)
+        truth = np.array([rng.normal(0, (variance / 4) ** 0.5), variance])
+        numbers = rng.normal(truth[0], variance**0.5, (1000, 1)).clip(-5, 5)
+        parts = np.split(numbers, [400])
+        made = [dp.release(statistic, x, epsilon=epsilon) for x in parts]
+        aware.append(_hits(dp.posterior(made, prior, disjoint=True), truth))
+        both = [statistic.decode(x.values, x.n) for x in made]
+        total, n = (sum(x) for x in zip(*both, strict=True))
+        found = conjugate_posterior(statistic.family, total, n, prior)
+        plain.append(_hits(found, truth))
+    return np.array(aware), np.array(plain)
 
 
 def _joined(tables: dict[str, Any]) -> np.ndarray:
@@ -251,6 +302,9 @@ CASES: dict[str, Callable[..., Hits]] = {
     "releases of disjoint tables, Laplace noise": of_tables(True, "laplace"),
     "marginals without a network, K-norm noise": of_marginals("k-norm"),
     "marginals without a network, Laplace noise": of_marginals("fourier"),
+    "synthetic tables of marginals, K-norm noise": of_marginals("k-norm", True),
+    "synthetic tables of marginals, Laplace noise": of_marginals("fourier", True),
+    "disjoint tables of numbers, Laplace noise": of_numbers,
     "NumPyro: slope of a regression": regression,
     "NumPyro: slopes of two regions that are alike": regions,
     "NumPyro: share among hidden records": hidden,

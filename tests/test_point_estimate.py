@@ -227,6 +227,17 @@ def enumerate_posterior(net, statistic, values, scale, n, prior=1.0):
     return mean, np.sqrt(weights @ squares - mean**2)
 
 
+@pytest.mark.parametrize("name", ["coin", "two roots", "collider"])
+def test_it_is_finite_however_the_compiler_rounds(name):
+    """Tests are compiled without most optimisations, and other programs with them."""
+    net = TINY[name]
+    statistic = NetworkCounts(net)
+    law = DiscreteLaplace.calibrate(2, statistic.sensitivity("replace-one"))
+    counts = measure(statistic, random_records(np.random.default_rng(0), net, 6))
+    found = point_estimate(Released(counts, statistic, law, 6), steps=3)
+    assert np.all(np.asarray(found.theta) > 0)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["collider", pytest.param("chain", marks=pytest.mark.thorough)]

@@ -186,8 +186,13 @@ class TableLayout:
         return self._over_rows(jnp.sum, vector)
 
     def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
-        """For each cell, the largest entry of its row along its table's last axis."""
-        return self._over_rows(jnp.max, vector)
+        """For each cell, the largest entry of its row along its table's last axis.
+
+        It counts as a constant in derivatives. Their rule in JAX looks for the entries
+        that equal the largest one, and finds none if a compiler computes the entries
+        twice and rounds them differently.
+        """
+        return jax.lax.stop_gradient(self._over_rows(jnp.max, vector))
 
     def _over_rows(self, reduce: Any, vector: Array) -> Array:
         def whole(rows, _):

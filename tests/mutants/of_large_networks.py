@@ -12,6 +12,7 @@ _AVERAGES = _IN + "test_numbers_of_other_tables_are_weighted_averages"
 _GRADIENTS = _IN + "test_gradients_are_those_of_the_log_density"
 _EXACT = _IN + "test_without_noise_rows_are_those_of_exact_counts"
 _CHOICE = _IN + "test_large_networks_are_estimated_by_separate_tables"
+_LARGEST = "tests/test_layout.py::test_largest_entries_are_constants_in_derivatives"
 _PIECES = _IN + "test_tables_of_many_pieces_are_those_of_records"
 
 MUTANTS = (
@@ -70,5 +71,13 @@ MUTANTS = (
         "start, end = end, end + length",
         "start, end = end - 1, end + length",
         (_PIECES,),
+    ),
+    Mutant(
+        "law changed",
+        "rows: largest entries have derivatives",
+        "tables/layout.py",
+        "jax.lax.stop_gradient(self._over_rows(jnp.max, vector))",
+        "self._over_rows(jnp.max, vector)",
+        (_LARGEST,),
     ),
 )

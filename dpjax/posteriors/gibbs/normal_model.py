@@ -200,7 +200,7 @@ def _log_tables(concentration: Array, layout: TableLayout) -> Array:
     real = dist.ImproperUniform(dist.constraints.real_vector, (), (len(free),))
     ratios = jnp.asarray(numpyro.sample("logits", real))
     logits = jnp.zeros(layout.length, ratios.dtype).at[free].set(ratios)
-    highest = lax.stop_gradient(layout.row_maxima(logits))
+    highest = layout.row_maxima(logits)
     sums = layout.row_sums(jnp.exp(logits - highest))
     log_theta = logits - highest - jnp.log(sums)
     numpyro.factor("prior", matmul(concentration, log_theta))
