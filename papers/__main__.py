@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 import papers
 from dpjax import __version__
+from papers.reproduction import NOT_CHECKABLE, UNDECIDED
 
 
 class _Parser(argparse.ArgumentParser):
@@ -44,8 +45,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Write numbers (CSV), a picture (PNG and SVG; a single statement "
         "has none) and a paragraph of what the papers show or state, with their claims "
         "put to the test on these numbers. Everything is simulated or enumerated, and "
-        "seeded. Exit status 1 if a claim comes out otherwise than is known "
-        "(docs/errata.md).",
+        "seeded, but for times. Exit status 1 if a claim comes "
+        "out otherwise than is known (docs/errata.md).",
     )
     command.add_argument("name", nargs="*", metavar="NAME", help="see --list")
     command.add_argument("--all", action="store_true", help="all, with a page of them")
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--quick",
         action="store_true",
-        help="fewer repeats: all in 3 minutes, not 10",
+        help="fewer repeats: all in a few minutes",
     )
     command.add_argument(
         "--out",
@@ -137,7 +138,7 @@ def _line(one: papers.Written, seconds: float) -> str:
     """What was found, in a line, and a line for each claim."""
     claims = [
         f"  {_mark(claim)} {claim.verdict}"
-        f"{_margin(claim.standard_errors)}, by {claim.by}: {claim.words}"
+        f"{_margin(claim)}, by {claim.by}: {claim.words}"
         for claim in one.found.claims
     ]
     return "\n".join([f"{one.about.name}  ({seconds:.0f} s)", *claims])
@@ -145,15 +146,17 @@ def _line(one: papers.Written, seconds: float) -> str:
 
 def _mark(claim: papers.Claim) -> str:
     """Whether it came out as is known, if anything is."""
-    if claim.expected == "undecided":
+    if claim.expected in (UNDECIDED, NOT_CHECKABLE):
         return "·"
     return "✓" if claim.as_expected else "✗"
 
 
-def _margin(standard_errors: int | float) -> str:
-    if math.isinf(standard_errors):
+def _margin(claim: papers.Claim) -> str:
+    if claim.verdict == NOT_CHECKABLE:  # as what is shown instead has it
+        return f" ({claim.standard_errors:+.1f} s.e. here)"
+    if math.isinf(claim.standard_errors):
         return " exactly"
-    return f" by {abs(standard_errors):.1f} s.e."
+    return f" by {abs(claim.standard_errors):.1f} s.e."
 
 
 def _facts(options: argparse.Namespace, seconds: float) -> str:
@@ -162,7 +165,9 @@ def _facts(options: argparse.Namespace, seconds: float) -> str:
         f"By `python -m papers --all{' --quick' if options.quick else ''}`, dpjax "
         f"{__version__}, seed {options.seed}, {size} size, in {seconds / 60:.0f} min. "
         "A claim holds or fails if by three standard errors or more; one about several "
-        "numbers is as sure as the least sure of them."
+        "numbers is as sure as the least sure of them. What a paper says of data that "
+        "are not here is not checkable here; the standard errors beside it are those "
+        "by which it holds, or fails if negative, on the data that are shown."
     )
 
 

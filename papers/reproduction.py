@@ -16,6 +16,7 @@ from dpjax._types import Key
 from dpjax.noise.keys import study_key
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+NOT_CHECKABLE = "not checkable here"
 DECISIVE = 3  # standard errors
 _ROUNDING = 1e-12
 
@@ -33,7 +34,9 @@ class Claim:
             ± infinity where there is no chance in them.
         by: who claims it: "paper" or "dpjax".
         expected: "holds", or "fails" for what is known not to hold; "undecided" where
-            nothing is known, and any verdict will do.
+            nothing is known, and any verdict will do; "not checkable here" for what is
+            said of data that are not here: that is then the verdict too, and
+            `standard_errors` are those of other data.
 
     Raises:
         ValueError: if it is not a number, or nobody's.
@@ -46,7 +49,7 @@ class Claim:
 
     def __post_init__(self):
         one_of(("paper", "dpjax"), by=self.by)
-        one_of((HOLDS, FAILS, UNDECIDED), expected=self.expected)
+        one_of((HOLDS, FAILS, UNDECIDED, NOT_CHECKABLE), expected=self.expected)
         if math.isnan(self.standard_errors):
             raise ValueError(f"`standard_errors` must be a number: {self.words}")
 
@@ -92,6 +95,8 @@ class Claim:
     @property
     def verdict(self) -> str:
         """Holds or fails, if by at least three standard errors; else undecided."""
+        if self.expected == NOT_CHECKABLE:
+            return NOT_CHECKABLE
         if abs(self.standard_errors) < DECISIVE:
             return UNDECIDED
         return HOLDS if self.standard_errors > 0 else FAILS

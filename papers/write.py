@@ -16,6 +16,9 @@ from dpjax._documents import make_folder, write_atomically
 from dpjax.plots import require_matplotlib
 from papers.catalogue import reproduction
 from papers.reproduction import (
+    FAILS,
+    HOLDS,
+    NOT_CHECKABLE,
     UNDECIDED,
     Claim,
     Reproduced,
@@ -196,9 +199,12 @@ def write_page(
 
 def _summary(written: Sequence[Written]) -> str:
     claims = [*itertools.chain.from_iterable(one.found.claims for one in written)]
-    lines = ["| | claims | hold | fail | undecided |", "|---|---|---|---|---|"]
+    lines = [
+        "| | claims | hold | fail | undecided | not checkable here |",
+        "|---|---|---|---|---|---|",
+    ]
     for by, label in (("paper", "of the papers"), ("dpjax", "of ours")):
         verdicts = [claim.verdict for claim in claims if claim.by == by]
-        numbers = [verdicts.count(x) for x in ("holds", "fails", "undecided")]
+        numbers = [verdicts.count(x) for x in (HOLDS, FAILS, UNDECIDED, NOT_CHECKABLE)]
         lines.append(f"| {label} | {len(verdicts)} | {' | '.join(map(str, numbers))} |")
     return "\n".join(lines)

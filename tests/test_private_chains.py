@@ -28,6 +28,7 @@ from dpjax.chains import (
     public_chain,
     table,
 )
+from dpjax.chains.barker import log_lazy
 from dpjax.chains.price import clip_to, float_above, float_below
 from dpjax.privacy import PureDP, advanced
 from tests.helpers.cases import mostly_thorough
@@ -347,20 +348,74 @@ def candidates(log_prior, epsilon, adjacency="replace-one", **given):
     )
 
 
-@pytest.mark.parametrize("epsilon", ["1/2", "10"])
-def test_barkers_moves_cost_what_they_say(epsilon):
-    rare = jnp.log(jnp.asarray([0.9989, 0.001, 0.0001]))
-    step = candidates(rare, epsilon)
+def loss_of_moves(step, moves_and_stays):
+    """The largest loss of a move between three candidates, all of them enumerated."""
 
     def law(data):
         states = [{"which": jnp.asarray(i, jnp.int32)} for i in range(3)]
         logs = [float(step.law(jnp.asarray(data, jnp.int32), x)) for x in states]
         ratios = [b - a for a, b in itertools.permutations(logs, 2)]
-        return log_expit([ratios, np.negative(ratios)])  # move, stay
+        return moves_and_stays(np.array(ratios))
 
-    loss = worst_loss(law, NEIGHBOURS)
+    return worst_loss(law, NEIGHBOURS)
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "10"])
+def test_barkers_moves_cost_what_they_say(epsilon):
+    rare = jnp.log(jnp.asarray([0.9989, 0.001, 0.0001]))
+    step = candidates(rare, epsilon)
+    loss = loss_of_moves(step, lambda ratios: log_expit([ratios, -ratios]))
     cost = float(step.cost.epsilon)
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
+
+
+def lazy(ratios, epsilon):
+    """The library's log-probabilities of moving, and of staying, in float64."""
+    moves = np.asarray(log_lazy(jnp.asarray(ratios), epsilon), float)
+    return np.stack([moves, np.log1p(-np.exp(moves))])
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "10"])
+def test_lazy_moves_cost_what_they_say(epsilon):
+    """The prior makes r = 1 of one of two neighbours: there staying loses the most."""
+    odds = -2 * DELTA if epsilon == "10" else -0.5
+    rare = jnp.asarray([0.0, odds * 3 / 2, -9.0])
+    step = candidates(rare, epsilon, acceptance="lazy")
+    cost = float(step.cost.epsilon)
+    loss = loss_of_moves(step, lambda ratios: lazy(ratios, cost))
+    assert 0.95 * cost <= loss <= cost * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_a_lazy_move_loses_epsilon_and_no_more_wherever_it_starts(epsilon):
+    ratios = np.linspace(-6, 6, 2401) * epsilon
+    for change in (0.3, 0.7, 1.0):
+        moved = lazy(ratios + change * epsilon, epsilon)
+        loss = np.abs(lazy(ratios, epsilon) - moved).max()
+        assert loss <= epsilon * (1 + 1e-4)
+    assert loss >= epsilon * (1 - 1e-4)  # for the largest change that is charged
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_lazy_moves_keep_the_balance_and_are_never_rarer_than_barkers(epsilon):
+    ratios = np.linspace(-8, 8, 321)
+    there, back = lazy(ratios, epsilon)[0], lazy(-ratios, epsilon)[0]
+    np.testing.assert_allclose(there - back, ratios, atol=1e-5)
+    assert (there >= log_expit(ratios) - 1e-6).all()
+    middle = there[ratios == 0]
+    assert middle == pytest.approx(log_expit(epsilon), abs=1e-6)  # not ln ½
+
+
+def test_lazy_moves_are_taken_as_often_as_said(key):
+    """From a chance of .1, one success and one failure, at ε = ½: T = 4 ln 9 · 2."""
+    step = candidates(jnp.zeros(3), "1/2", acceptance="lazy")
+    records = jnp.asarray([1, 0], jnp.int32)
+    state = {"which": jnp.zeros((), jnp.int32)}
+    move = jax.jit(jax.vmap(step.update, (0, None, None)))
+    after = move(jr.split(key, 40_000), records, state)["which"]
+    chance = 1 / (1 + math.exp(-0.5)) / 2  # r is 1 or more, and below √e
+    seen = np.bincount(np.asarray(after), minlength=3)
+    assert_counts_follow(seen, [1 - 2 * chance, chance, chance])
 
 
 def test_barkers_moves_are_taken_as_often_as_said(key):
@@ -401,7 +456,7 @@ def test_the_usual_acceptance_has_infinite_loss_and_is_refused():
 
     assert stay(1) == 0
     assert stay(0) == pytest.approx(0.182, abs=1e-3)
-    with pytest.raises(ValueError, match=r"`acceptance` must be 'barker'.*infinite"):
+    with pytest.raises(ValueError, match=r"`acceptance` must be 'barker' or.*infinite"):
         candidates(jnp.zeros(3), "1", acceptance="metropolis")
 
 

@@ -163,7 +163,7 @@ def _anneal(
         ratio = shaped(log_prior(proposed) - log_prior(value), (), "log_prior")
         ratio = ratio + shaped(log_proposals, (), "propose")
         ratio = ratio + power * (fit(proposed) - now)
-        value = choose(key_accept, ratio, proposed, value)
+        value = choose(key_accept, jax.nn.log_sigmoid(ratio), proposed, value)
         return (key, value, log_weight, power), None
 
     zero = jnp.zeros((), powers.dtype)

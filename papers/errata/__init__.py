@@ -11,6 +11,7 @@ from papers.errata.lemma_1 import ERRATUM_17
 from papers.errata.lemma_2 import ERRATUM_3
 from papers.errata.metropolis import ERRATUM_9
 from papers.errata.months import ERRATUM_10
+from papers.errata.orders import ERRATUM_18, ERRATUM_19
 from papers.errata.parallel import ERRATUM_11
 from papers.errata.random_scan import ERRATUM_5
 from papers.errata.remark_1 import ERRATUM_8
@@ -36,4 +37,6 @@ REPRODUCTIONS: tuple[Reproduction, ...] = (
     ERRATUM_15,
     ERRATUM_16,
     ERRATUM_17,
+    ERRATUM_18,
+    ERRATUM_19,
 )

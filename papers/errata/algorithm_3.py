@@ -65,14 +65,15 @@ def _claims_4(rows: list[tuple], root: float, mass: float) -> list[Claim]:
     limit = 1 / low + 1 / (1 - low)
     return [
         Claim.certain(
-            f"a record moves a posterior density by at most √L (n = {N}, ω = {OMEGA})",
-            density <= root,
+            "Algorithm 3, whose scores are densities, is ε-private (Corollary 4, under "
+            f"Lemma 2's condition): one coin on [{OMEGA}, {1 - low:g}], n = {N}, ε = 1",
+            loss <= 1,
             expected="fails",
         ),
         Claim.certain(
-            f"Algorithm 3 with densities loses at most ε = 1 (Corollary 4, n = {N})",
-            loss <= 1,
-            expected="fails",
+            f"since a record moves a posterior density by more than √L (n = {N})",
+            density > root,
+            by="dpjax",
         ),
         Claim.certain(
             "a record moves the posterior mass of any set by at most √L",

@@ -37,7 +37,7 @@ def _run(setting: Setting) -> Reproduced:
         _words(found, repeats),
         {"": table(("curve", "epsilon", "accuracy", "standard_error"), rows)},
         {"": partial(draw_panels, [_panel(found)])},
-        _claims(found),
+        _claims(found, setting.quick),
     )
 
 
@@ -108,26 +108,28 @@ def _score(tables: np.ndarray, target: np.ndarray, features: np.ndarray) -> np.n
     return ((margin > 0) == target).mean(axis=1)
 
 
-def _claims(found: np.ndarray) -> list[Claim]:
+def _claims(found: np.ndarray, quick: bool) -> list[Claim]:
     _, laplace, one, many = found
-    last = [EPSILONS.index(10), EPSILONS.index(30), EPSILONS.index(100)]
+    end = EPSILONS.index(10)
     return [
         Claim.mean_positive(
-            "past a certain ε the posterior sampler outperforms Laplace, for the one "
-            "sample that ε pays for (ε = 10, 30 and 100)",
-            (one - laplace)[last],
+            "past a certain ε the posterior sampler outperforms Laplace at the same "
+            "privacy: with the one sample that ε pays for, at the end of Figure 1's "
+            "axis, ε = 10",
+            (one - laplace)[end],
             expected="fails",
         ),
         Claim.mean_positive(
-            "Laplace is better than one sample at every ε shown",
+            "Laplace is better than one sample at every ε shown, also beyond the axis",
             laplace - one,
             by="dpjax",
         ),
         Claim.mean_positive(
-            "the average over all of the sampler's posterior, which no ε pays for, is "
-            "better than Laplace at ε = 1, 2 and 5",
-            (many - laplace)[:3],
-            by="dpjax",
+            "averaged over many samples, as drawn in the paper (Appendix C.2; here: "
+            "over all of the posterior, which no ε pays for), the sampler is better "
+            "than Laplace up to the axis' end: ε = 1, 2, 5 and 10",
+            (many - laplace)[: end + 1],
+            expected="undecided" if quick else "holds",  # 400 repeats do not tell
         ),
     ]
 

@@ -29,8 +29,9 @@ def _run(setting: Setting) -> Reproduced:
         {"": partial(draw_panels, [_panel(rows)])},
         [
             Claim.certain(
-                "with Laplace noise, whose law does not depend on N, the perturbed "
-                "posterior of Lemma 1 exists (Corollary 2)",
+                "the Laplace mechanism meets Lemma 1's requirement (Corollary 2): a "
+                "law of the noise that does not depend on N, under which the perturbed "
+                "posterior exists",
                 all(x[1] == 0 for x in rows),
                 expected="fails",
             ),

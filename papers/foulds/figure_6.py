@@ -17,7 +17,13 @@ from dpjax.plots import Panel, Series, draw_panels
 from papers.foulds.event_log import DATA, EventLog, afghanistan_like, given, iraq_like
 from papers.foulds.event_log_fits import cells_of, noisy_counts, tempered_counts
 from papers.numbers import mean_and_error, table
-from papers.reproduction import Claim, Reproduced, Reproduction, Setting
+from papers.reproduction import (
+    NOT_CHECKABLE,
+    Claim,
+    Reproduced,
+    Reproduction,
+    Setting,
+)
 
 STATES, HELD_OUT = 10, 0.1
 TRUNCATIONS = 10, 100
@@ -173,31 +179,46 @@ def _claims(studies: list[Study], found: list[Curves], quick: bool) -> list[Clai
         return [_laplace_leads(x, y) for x, y in zip(studies, found, strict=True)]
     naive, afghanistan, iraq = found
     leads = np.stack([_lead(iraq, m) for m in TRUNCATIONS])
-    fails = "undecided" if quick else "fails"  # a few short chains do not tell
+    later = "undecided" if quick else "holds"  # a few short chains do not tell
     return [
+        *_of_war_logs(naive, afghanistan, leads),
         _laplace_leads(studies[0], naive),
-        Claim.mean_positive(
-            "OPS is competitive with Laplace for the HMM on the Afghanistan-like log: "
-            f"with M = 10 it is less than {CLOSE} nats an event behind at every ε",
-            CLOSE - _lead(afghanistan, 10),
-            expected="undecided",
-        ),
         Claim.mean_positive(
             "Laplace outperforms OPS for the HMM on the Iraq-like log, on average over "
             "the ε shown",
             leads.mean(axis=1),
+            by="dpjax",
         ),
         Claim.mean_positive(
-            "and does so at every ε, with both M",
-            leads.reshape(-1, leads.shape[-1]),
-            expected="undecided",
+            "and its lead there is larger at the largest ε than at the smallest",
+            leads[:, -1] - leads[:, 0],
+            by="dpjax",
+            expected=later,
         ),
-        Claim.mean_positive(
-            "particularly in the high-privacy regime: there the lead is larger at the "
-            "smallest ε than at the largest",
-            leads[:, 0] - leads[:, -1],
-            expected=fails,
+    ]
+
+
+def _of_war_logs(
+    naive: Curves, afghanistan: Curves, leads: Float[np.ndarray, "m epsilons splits"]
+) -> list[Claim]:
+    """What the paper says of logs that are not here, by the simulated ones."""
+    claims = {
+        "Laplace is superior to OPS for naive Bayes (every ε, both M)": np.concatenate(
+            [_lead(naive, m) for m in TRUNCATIONS]
         ),
+        "OPS is competitive with Laplace for the HMM on Afghanistan (our reading: with "
+        f"M = 10 less than {CLOSE} nats an event behind at every ε)": (
+            CLOSE - _lead(afghanistan, 10)
+        ),
+        "Laplace outperforms OPS for the HMM on Iraq (on average over ε, both M)": (
+            leads.mean(axis=1)
+        ),
+        "particularly in the high-privacy regime (a larger lead at ε = .1 than at ε = "
+        "10)": leads[:, 0] - leads[:, -1],
+    }
+    return [
+        Claim.mean_positive(words, numbers, expected=NOT_CHECKABLE)
+        for words, numbers in claims.items()
     ]
 
 
@@ -210,6 +231,7 @@ def _laplace_leads(study: Study, curves: Curves) -> Claim:
     return Claim.mean_positive(
         f"Laplace is superior to OPS at every ε: {study.title}",
         np.concatenate([_lead(curves, m) for m in TRUNCATIONS]),
+        by="dpjax",
     )
 
 

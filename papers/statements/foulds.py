@@ -7,6 +7,7 @@ from papers.statements.foulds_basics import PROPOSITION_3, SECTION_2_1, THEOREM_
 from papers.statements.foulds_convergence import COROLLARY_2, LEMMA_1
 from papers.statements.foulds_families import SECTION_3_1, SECTION_3_2
 from papers.statements.foulds_gibbs import METROPOLIS, SECTION_4_1, SECTION_4_2
+from papers.statements.foulds_runtime import RUNTIME
 from papers.statements.foulds_sampling import SECTION_2_2, THEOREM_2, THEOREM_3
 
 FOULDS_STATEMENTS: tuple[Reproduction, ...] = (
@@ -23,4 +24,5 @@ FOULDS_STATEMENTS: tuple[Reproduction, ...] = (
     SECTION_4_1,
     SECTION_4_2,
     METROPOLIS,
+    RUNTIME,
 )

@@ -5,12 +5,17 @@ __all__ = ["STATEMENTS", "statements_table"]
 from papers.statements.register_entry import Statement
 from papers.statements.register_foulds import FOULDS_REGISTER
 from papers.statements.register_zhang import ZHANG_REGISTER
+from papers.statements.register_zhang_samples import ZHANG_SAMPLES_REGISTER
 
-STATEMENTS: tuple[Statement, ...] = (*ZHANG_REGISTER, *FOULDS_REGISTER)
+STATEMENTS: tuple[Statement, ...] = (
+    *ZHANG_REGISTER,
+    *ZHANG_SAMPLES_REGISTER,
+    *FOULDS_REGISTER,
+)
 
 _HEAD = (
-    "| | statement | verdict | `python -m papers` | remark |",
-    "|---|---|---|---|---|",
+    "| | statement | the paper assumes | verdict | `python -m papers` | remark |",
+    "|---|---|---|---|---|---|",
 )
 
 
@@ -28,7 +33,8 @@ def _table(paper: str) -> str:
 def _row(one: Statement) -> str:
     commands = ", ".join(f"`{name}`" for name in one.shown_by) or "–"
     verdict = one.verdict if one.verdict == "holds" else f"**{one.verdict}**"
-    label, says, remark = (
-        text.replace("|", r"\|") for text in (one.label, one.says, one.remark)
+    label, says, assumes, remark = (
+        text.replace("|", r"\|")
+        for text in (one.label, one.says, one.assumes, one.remark)
     )
-    return f"| {label} | {says} | {verdict} | {commands} | {remark} |"
+    return f"| {label} | {says} | {assumes} | {verdict} | {commands} | {remark} |"

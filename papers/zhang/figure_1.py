@@ -1,4 +1,8 @@
-"""Figure 1 of Zhang et al.: accuracy of private naive Bayes against ε."""
+"""Figure 1 of Zhang et al.: accuracy of private naive Bayes against ε.
+
+The paper's axis goes from ε = .1 to 10, and its claims are about that. What is beyond
+is ours.
+"""
 
 __all__ = ["FIGURE_1"]
 
@@ -20,7 +24,8 @@ from papers.reproduction import Claim, Reproduced, Reproduction, Setting
 from papers.zhang.learning import SAMPLES, AccuracyStudy, learners
 
 FEATURES, TRAINING, EXAMPLES, STEALTH = 16, 50, 1000, 0.9
-EPSILONS = ("0.1", "0.3", "1", "3", "10", "30", "100")
+AXIS = ("0.1", "0.3", "1", "3", "10")  # of the paper
+EPSILONS = (*AXIS, "30", "100")
 _CURVES = {  # by the names of the study
     "non-private": "non-private",
     "Laplace": "Laplace (Algorithm 1)",
@@ -56,7 +61,7 @@ def _run(setting: Setting) -> Reproduced:
     return Reproduced(
         _words(found, t),
         {"": _table(found)},
-        {"": partial(draw_panels, _panels(found))},
+        {"": partial(draw_panels, _panels(found), columns=3)},
         _claims(found, net, setting.quick),
     )
 
@@ -82,7 +87,8 @@ def _problem(setting: Setting) -> tuple[BayesNet, str, np.ndarray]:
 
 
 def _claims(found: Accuracies, net: BayesNet, quick: bool) -> list[Claim]:
-    return [*_claims_of_paper(found, net, quick), *_claims_of_ours(found)]
+    shown = {name: values[: len(AXIS)] for name, values in found.items()}
+    return [*_claims_of_paper(shown, net, quick), *_claims_of_ours(found)]
 
 
 def _at(*epsilons: str) -> list[int]:
@@ -93,13 +99,13 @@ def _claims_of_paper(found: Accuracies, net: BayesNet, quick: bool) -> list[Clai
     plain, laplace, fourier = (found[x] for x in ("non-private", "Laplace", "Fourier"))
     many, one = found["many samples"], found["one sample"]
     private = np.stack([laplace, fourier, one, many])
-    middle = _at("0.3", "1", "3")
+    small, threshold = _at("0.1"), 1
     per_cell = next(iter(remark_1(net, "1").values()))
     return [
         Claim.mean_positive(
             "every private mechanism loses accuracy: Laplace, Fourier and the sampler, "
-            "with one and with many samples, at every ε up to 10",
-            (plain - private)[:, :5],
+            "with one and with many samples, at every ε of the axis, .1 to 10",
+            plain - private,
         ),
         Claim.certain(
             "noise on counts and noise on Fourier coefficients are similar in scale: "
@@ -107,58 +113,26 @@ def _claims_of_paper(found: Accuracies, net: BayesNet, quick: bool) -> list[Clai
             bool(np.isclose(per_cell.algorithm_1, per_cell.algorithm_2)),
         ),
         Claim.mean_positive(
-            "Fourier is slightly below Laplace, the price of stealth (mean over ε "
-            "= 0.3, 1 and 3)",
-            (laplace - fourier)[middle].mean(axis=0),
+            "the increments of Fourier, for stealth, cost a small decrease of utility "
+            "beside Laplace (mean over the axis)",
+            (laplace - fourier).mean(axis=0),
         ),
-        Claim.mean_positive(
-            "Fourier is below Laplace at every ε",
-            laplace - fourier,
-            expected="undecided" if quick else "fails",  # a hundred do not tell
-        ),
-        Claim.mean_positive(
-            "slightly: by less than 0.04 at every ε",
-            0.04 - (laplace - fourier),
-            by="dpjax",
-        ),
-        Claim.mean_positive(
-            "stealth is reached 90 % of the time or more, to within 2 %, at every ε",
-            found["stealthy"] - STEALTH + 0.02,
-            by="dpjax",
-        ),
-        *_claims_about_sampler(found),
-    ]
-
-
-def _claims_about_sampler(found: Accuracies) -> list[Claim]:
-    plain, laplace = found["non-private"], found["Laplace"]
-    many, one = found["many samples"], found["one sample"]
-    small, middle = _at("0.1"), _at("0.3", "1", "3")
-    above = many - np.stack([laplace, found["Fourier"]])
-    below = Claim.mean_positive("", (laplace - one)[1:]).standard_errors
-    return [
         Claim.mean_positive(
             "for small ε (0.1) the sampler is poor (our reading: with one sample or "
             "many, 0.2 or more below non-private)",
             (plain - np.stack([one, many]))[:, small] - 0.2,
         ),
         Claim.mean_positive(
-            "past a threshold (ε = 0.3) the sampler outperforms the other private "
-            f"mechanisms: with {SAMPLES} samples at the cost of one, up to ε = 100",
-            above[:, 1:],
-            expected="fails",
+            f"past a threshold (ε = {AXIS[threshold]}) the sampler outperforms Laplace "
+            "up to the axis' end, ε = 10: averaged over many samples, as in Appendix "
+            f"C.2 ({SAMPLES}, whatever they cost: erratum-6)",
+            (many - laplace)[threshold:],
+            expected="undecided" if quick else "holds",  # a hundred do not tell
         ),
         Claim.mean_positive(
-            f"so it does up to ε = 3, with {SAMPLES} samples at the cost of one",
-            above[:, middle],
-            by="dpjax",
-        ),
-        Claim(
-            "past a threshold the sampler outperforms the other private mechanisms: "
-            "with the one sample that ε pays for, at any ε from 0.3 on (the ε at which "
-            "it comes nearest to Laplace)",
-            -below,
-            expected="fails",
+            "and Fourier likewise",
+            (many - fourier)[threshold:],
+            expected="undecided",
         ),
     ]
 
@@ -169,12 +143,16 @@ def _claims_of_ours(found: Accuracies) -> list[Claim]:
     aware, plugin = found["noise-aware"], found["plug-in"]
     paid, price = _at("0.1", "0.3", "1"), _at("10", "30", "100")
     statements = {
+        "Fourier is below Laplace by less than 0.04 at every ε": 0.04
+        - (laplace - fourier),
+        "stealth is reached 90 % of the time or more, to within 2 %, at every ε": (
+            found["stealthy"] - STEALTH + 0.02
+        ),
         "one sample is below Laplace at every ε from 0.3 on": (laplace - one)[1:],
         f"{SAMPLES} samples are below Laplace at the ε that they really cost (10, 30, "
         "100)": laplace[price] - many[paid],
-        f"{SAMPLES} samples at the cost of one are below Laplace again at ε = 30": (
-            laplace - many
-        )[_at("30")],
+        f"beyond the paper's axis, at ε = 30, {SAMPLES} samples at the cost of one are "
+        "below Laplace": (laplace - many)[_at("30")],
         "Fourier with our sensitivity is above the paper's (ε = 1, 3, 10, 30)": (
             found["tight Fourier"] - fourier
         )[_at("1", "3", "10", "30")],
@@ -202,9 +180,19 @@ def _table(found: Accuracies) -> dict[str, list]:
 def _panels(found: Accuracies) -> list[Panel]:
     budgets = np.array([float(x) for x in EPSILONS])
 
-    def series(name: str, colour: int, style: str = "line") -> Series:
+    def series(name: str, colour: int, style: str = "line", end: int = 0) -> Series:
         means = np.array([mean_and_error(x) for x in found[name]]).T
-        return Series(_CURVES[name], budgets, *means, style=style, colour=colour)
+        x = budgets[: end or None], *means[:, : end or None]
+        return Series(_CURVES[name], *x, style=style, colour=colour)
+
+    def curves(end: int = 0) -> list[Series]:
+        return [
+            series("non-private", 7, "plain", end),
+            series("Laplace", 0, end=end),
+            series("Fourier", 1, end=end),
+            series("one sample", 5, end=end),
+            series("many samples", 3, end=end),
+        ]
 
     def gain(name: str, colour: int) -> Series:
         gains = found[name] - found["Laplace"]
@@ -214,14 +202,9 @@ def _panels(found: Accuracies) -> list[Panel]:
     many = np.array([mean_and_error(x) for x in found["many samples"]]).T
     kept = budgets * SAMPLES <= budgets[-1] * 1.001
     paid = f"{SAMPLES} samples, at what they cost"
-    printed = [
-        series("non-private", 7, "plain"),
-        series("Laplace", 0),
-        series("Fourier", 1),
-        series("one sample", 5),
-        series("many samples", 3),
-        Series(paid, SAMPLES * budgets[kept], *many[:, kept], style="dashed", colour=3),
-    ]
+    charged = Series(
+        paid, SAMPLES * budgets[kept], *many[:, kept], style="dashed", colour=3
+    )
     ours = [
         gain("Fourier", 1),
         gain("tight Fourier", 4),
@@ -229,13 +212,19 @@ def _panels(found: Accuracies) -> list[Panel]:
         gain("noise-aware", 2),
     ]
     return [
-        Panel(
-            printed,
-            "privacy loss ε (replace-one)",
-            "accuracy on held-out records",
-            title="Zhang et al., Figure 1",
-            log_x=True,
-            limits=(0.1, 1.0),
+        *(
+            Panel(
+                shown,
+                "privacy loss ε (replace-one)",
+                "accuracy on held-out records",
+                title=title,
+                log_x=True,
+                limits=(0.1, 1.0),
+            )
+            for title, shown in {
+                "Zhang et al., Figure 1": curves(len(AXIS)),
+                "and beyond its axis, with what the samples cost": [*curves(), charged],
+            }.items()
         ),
         Panel(
             ours,
@@ -252,6 +241,12 @@ def _words(found: Accuracies, t: float) -> str:
     at_3 = {name: values[EPSILONS.index("3")].mean() for name, values in found.items()}
     stealthy = found["stealthy"].mean(axis=1)
     behind = (found["Laplace"] - found["Fourier"]).mean(axis=1)
+    last = len(AXIS) - 1
+    lead, error, other, other_error = (
+        number
+        for name in ("Laplace", "Fourier")
+        for number in mean_and_error((found["many samples"] - found[name])[last])
+    )
     return (
         f"Naive Bayes learns from {TRAINING} records and predicts the class of the "
         f"others; means over {found['Laplace'].shape[1]} repeats. Without `--data`, "
@@ -268,7 +263,10 @@ def _words(found: Accuracies, t: float) -> str:
         f"{SAMPLES} times as much, {at_3['plug-in']:.3f} with Laplace noise on maximal "
         f"families and {at_3['noise-aware']:.3f} with the noise-aware posterior of the "
         "same release. Fourier is below Laplace by "
-        f"{', '.join(f'{x:.3f}' for x in behind)} at ε = {', '.join(EPSILONS)}."
+        f"{', '.join(f'{x:.3f}' for x in behind)} at ε = {', '.join(EPSILONS)}. The "
+        f"paper's axis ends at ε = {AXIS[last]}: there the mean of {SAMPLES} samples "
+        f"is above Laplace by {lead:.4f} ± {error:.4f} and above Fourier by "
+        f"{other:.4f} ± {other_error:.4f}, at the cost of one of them."
     )
 
 

@@ -61,7 +61,7 @@ def test_no_statement_is_there_twice_and_no_cell_breaks_the_table():
     labels = [(one.paper, one.label) for one in STATEMENTS]
     assert len(set(labels)) == len(labels)
     rows = [row for row in statements_table().splitlines() if row.startswith("| ")]
-    assert {row.replace(r"\|", "").count("|") for row in rows} == {6}
+    assert {row.replace(r"\|", "").count("|") for row in rows} == {7}
     assert len(rows) == len(STATEMENTS) + 2  # a head a paper
 
 
@@ -69,6 +69,8 @@ def test_a_verdict_must_be_known_and_shown():
     one = STATEMENTS[1]
     with pytest.raises(ValueError, match="`verdict` must be"):
         dataclasses.replace(one, verdict="true")
+    with pytest.raises(ValueError, match="`assumes` must say what Example 1 assumes"):
+        dataclasses.replace(one, verdict="corrected", assumes="")
     with pytest.raises(ValueError, match="`paper` must be"):
         dataclasses.replace(one, paper="others")
     with pytest.raises(ValueError, match="`shown_by` must show Example 1"):

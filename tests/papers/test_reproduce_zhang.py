@@ -34,7 +34,7 @@ def column(found, name, **where):
 def test_table_1_comes_out_as_known(setting):
     found = reproduction("zhang-table-1").run(setting)
     assert not unexpected(found)
-    assert sum(claim.expected == "fails" for claim in found.claims) == 6
+    assert not any(claim.expected == "fails" for claim in found.claims)  # errata have
     naive = {"network": "naive Bayes (16)", "epsilon": 1.0}
     printed, corrected = (
         column(found, name, statement="Theorem 1", **naive).item()

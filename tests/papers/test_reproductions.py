@@ -37,6 +37,7 @@ def tiny(setting):
         [
             Claim.certain("numbers are numbers", True),
             Claim("the first is large", -7.25, expected="fails"),
+            Claim("others are larger", 4.0, expected="not checkable here"),
         ],
     )
 
@@ -54,6 +55,9 @@ def test_a_claim_is_decided_by_three_standard_errors():
     assert not Claim("", 2.9).as_expected
     assert not Claim("", -4).as_expected
     assert all(Claim("", x, expected="undecided").as_expected for x in (-4, 0, 4))
+    elsewhere = [Claim("", x, expected="not checkable here") for x in (-4, 0, 4)]
+    assert {x.verdict for x in elsewhere} == {"not checkable here"}
+    assert all(x.as_expected for x in elsewhere)
 
 
 def test_a_claim_about_several_numbers_is_as_sure_as_the_least_sure():
@@ -86,6 +90,7 @@ def test_files_of_a_reproduction_are_the_same_bytes_again(tiny_one, tmp_path):
         assert first == second, file
     text = (tmp_path / "a" / "tiny.md").read_text()
     assert "| the first is large | paper | fails | -7.25 |" in text
+    assert "| others are larger | paper | not checkable here | 4.00 |" in text
     lines = (tmp_path / "a" / "tiny.csv").read_text().splitlines()
     assert lines[0] == "x,name"
     assert len(lines) == 6
@@ -102,7 +107,7 @@ def test_the_page_of_all_counts_claims(tiny_one, tmp_path):
     one = reproduce("tiny", tmp_path)
     write_page(tmp_path, [one, one], "By hand.")
     text = (tmp_path / "README.md").read_text()
-    assert "| of the papers | 4 | 2 | 2 | 0 |" in text
+    assert "| of the papers | 6 | 2 | 2 | 0 | 2 |" in text
     assert text.count("![A tiny one](tiny.png)") == 2
 
 
@@ -112,7 +117,8 @@ def test_the_command_writes_and_says_what_it_found(tiny_one, tmp_path, capsys):
     assert "✓ fails by 7.2 s.e., by paper" in capsys.readouterr().out
     assert main(["tiny", "--out", str(out), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert [claim["verdict"] for claim in found["claims"]] == ["holds", "fails"]
+    verdicts = [claim["verdict"] for claim in found["claims"]]
+    assert verdicts == ["holds", "fails", "not checkable here"]
 
 
 def test_nothing_is_expected_of_ones_own_data(monkeypatch, tmp_path, capsys):
