@@ -31,7 +31,6 @@ from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.tables.counts import check_records
 
-
 _MOST_LEVELS = 1 << 24  # of a column of floats, which are then exact
 
 

@@ -41,9 +41,9 @@ class MixedNet:
     def __post_init__(self):
         if not self.leaves or len(self.leaves) != len(self.leaf_parents):
             raise ValueError(
-                "`leaf_parents` must have one entry per leaf and there must be one, got "
-                f"{len(self.leaf_parents)} for {len(self.leaves)} leaves: a network "
-                "without numeric variables is a `BayesNet`."
+                "`leaf_parents` must have one entry per leaf and there must be one, "
+                f"got {len(self.leaf_parents)} for {len(self.leaves)} leaves: a "
+                "`BayesNet` has no numeric variables."
             )
         own = [*self.discrete.names, *(leaf.name for leaf in self.leaves)]
         if len({*self.names}) < len(self.names) or {*own} != {*self.names}:

@@ -280,7 +280,9 @@ def _decoded(
     if isinstance(variable, Interval):
         return column
     codes = column if column.dtype.kind in "iu" else column.astype(int)
-    return variable.labels()[codes] if shares is None else variable.values(codes, shares)
+    if shares is None:
+        return variable.labels()[codes]
+    return variable.values(codes, shares)
 
 
 def _domain(variable: AnyVariable) -> str:

@@ -236,7 +236,7 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
     return epsilon
 
 
-def _adjacency_of(what: BayesNet | MixedNet | Statistic, ledger: Ledger | None) -> Adjacency:
+def _adjacency_of(what: object, ledger: Ledger | None) -> Adjacency:
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency

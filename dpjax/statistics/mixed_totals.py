@@ -132,7 +132,8 @@ class MixedTotals(Statistic):
             values = columns[:, leaf, None, None]
             each = jax.vmap(row.measure)(values)  # of one record
             size = math.prod(self.net.shape(leaf))
-            sums = jnp.zeros((size, 3), jnp.int32).at[self.row_of(codes, leaf)].add(each)
+            place = self.row_of(codes, leaf)
+            sums = jnp.zeros((size, 3), jnp.int32).at[place].add(each)
             parts.append(sums.T.ravel())
         return jnp.concatenate(parts)
 
@@ -154,7 +155,7 @@ class MixedTotals(Statistic):
         return found
 
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of `measure`, as in the class's **Privacy** section.
+        """Return the L1 sensitivity of `measure`, given with the class.
 
         Raises:
             ValueError: if the statistic was made for another adjacency.

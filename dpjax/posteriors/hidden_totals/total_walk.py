@@ -3,7 +3,7 @@
 The parameters of the family are integrated out.
 """
 
-__all__ = ["check_family", "infer"]
+__all__ = ["all_walks", "check_family", "infer"]
 
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ def infer(
     noisy = released.values.astype(float)
     law = joint_law_of(released)
     hidden = HiddenTotal(noisy, law, released.n, prior, statistic, family)
-    return family, prior, _all_walks(key, hidden, chains, warmup, draws)
+    return family, prior, all_walks(key, hidden, chains, warmup, draws)
 
 
 def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
@@ -84,9 +84,10 @@ def _check_number(released: Released, fewest: int) -> None:
 
 
 @eqx.filter_jit
-def _all_walks(
+def all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
+    """Run all chains; return parameters, totals, numbers of records, and shares."""
     walks = moment_walks if hidden.family.has_coordinates else _walks
     totals, n, hyper, accepted = walks(key, hidden, chains, warmup, draws)
 
