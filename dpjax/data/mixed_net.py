@@ -78,7 +78,7 @@ class MixedNet:
                 none is numeric, or as for `BayesNet`.
         """
         found = {name: _variable(name, levels) for name in _mentioned(parents)}
-        numeric = [name for name in found if isinstance(found[name], Interval)]
+        numeric = {name for name in found if isinstance(found[name], Interval)}
         for child, group in parents.items():
             for name in (p for p in group if p in numeric):
                 raise ValueError(
@@ -90,17 +90,12 @@ class MixedNet:
             name: parents.get(name, ()) for name in found if name not in numeric
         }
         discrete = BayesNet.from_parents(levels, of_levels)
-        names = [name for name in levels if name in found]
-        leaves = [found[name] for name in names if name in numeric]
-        return cls(
-            discrete,
-            tuple(leaf for leaf in leaves if isinstance(leaf, Interval)),
-            tuple(
-                tuple(discrete.names.index(p) for p in parents[leaf.name])
-                for leaf in leaves
-            ),
-            tuple(names),
-        )
+        index = {name: i for i, name in enumerate(discrete.names)}
+        names = tuple(name for name in levels if name in found)
+        variables = [found[name] for name in names]
+        leaves = tuple(x for x in variables if isinstance(x, Interval))
+        places = [tuple(index[p] for p in parents[leaf.name]) for leaf in leaves]
+        return cls(discrete, leaves, tuple(places), names)
 
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "MixedNet":
@@ -122,7 +117,8 @@ class MixedNet:
 
     def columns(self, variables: Sequence[AnyVariable]) -> tuple[int, ...]:
         """Return the indices of some variables' columns."""
-        return tuple(self.names.index(variable.name) for variable in variables)
+        index = {name: i for i, name in enumerate(self.names)}
+        return tuple(index[variable.name] for variable in variables)
 
     def shape(self, leaf: int) -> tuple[int, ...]:
         """Return the number of levels of each parent of a leaf, given by its index."""
