@@ -1,6 +1,9 @@
 """Posteriors and predictions of networks with numeric leaves."""
 
+import csv
 import functools
+import json
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +12,7 @@ from scipy import stats
 from scipy.special import softmax
 
 import dpjax as dp
+from dpjax.cli.main import main
 from dpjax.data import MixedNet
 from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
 from dpjax.mechanisms import Laplace
@@ -339,3 +343,69 @@ def test_wrong_questions_get_one_clear_line():
         ))  # fmt: skip
     with pytest.raises(ValueError, match="`update` must be asked of another"):
         found.leaves["age"].update(np.zeros((1, 1)))
+
+
+# ---- the command line
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = drawn(np.random.default_rng(0), 300)
+    with open("table.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
+    Path("schema.json").write_text(json.dumps(BAYES.schema.to_json()))
+    Path("network.json").write_text(json.dumps({"parents": BAYES.parent_names()}))
+    Path("new.csv").write_text("age,s,hours\n60,a,\n,c,9\n")
+    return ["--schema", "schema.json", "--epsilon", "2", "--adjacency", "add-remove"]
+
+
+def printed(capsys):
+    return [row.split(",") for row in capsys.readouterr().out.split()]
+
+
+def test_the_command_line_releases_and_predicts(files, capsys):
+    for net in ("network.json", "naive-bayes:y"):
+        command = ["release", "table.csv", "--network", net, *files, "--out", "r.json"]
+        assert main(command) == 0
+        what = dp.load("r.json")
+        assert what.statistic.net.leaves == BAYES.leaves
+    assert what.statistic.net == MixedNet.naive_bayes(BAYES.schema, "y")
+    found = dp.posterior(what, noise_aware=False)
+    capsys.readouterr()
+    ask = ["predict", "r.json", "new.csv", "--no-noise-aware", "--target"]
+    assert main([*ask, "y"]) == 0
+    header, *rows = printed(capsys)
+    assert header == ["p_no", "p_yes"]
+    wanted = found.predict_proba("new.csv", "y")
+    np.testing.assert_allclose(np.array(rows, float), wanted, atol=1e-5)
+    assert main([*ask, "age", "--level", "0.5"]) == 0
+    header, *rows = printed(capsys)
+    assert header == ["mean", "lower", "upper"]
+    wanted = found.predict("new.csv", "age"), *found.interval("new.csv", "age", 0.5)
+    np.testing.assert_allclose(np.array(rows, float), np.transpose(wanted), rtol=1e-4)
+    assert main([*ask, "q"]) == 2
+    assert "`target` must be one of the network's variables" in capsys.readouterr().err
+    wrong = ["release", "table.csv", "--network", "naive-bayes:age", *files]
+    assert main([*wrong, "--out", "other.json"]) == 2
+    assert "'age' is a parent of 'y'" in capsys.readouterr().err
+    assert main(["query", "r.json", "--target", "age"]) == 2
+    assert "`target` must have levels, got 'age', a number" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_the_command_line_queries_and_synthesizes(files, capsys):
+    command = ["release", "table.csv", "--network", "naive-bayes:y", *files]
+    assert main([*command, "--out", "r.json"]) == 0
+    capsys.readouterr()
+    found = dp.posterior(dp.load("r.json"))
+    assert main(["query", "r.json", "--target", "y", "--given", "age=70"]) == 0
+    shown = [float(row[1]) for row in printed(capsys)[1:]]
+    np.testing.assert_allclose(shown, found.query("y", {"age": 70})[0], atol=1e-5)
+    made = ["synthesize", "r.json", "--records", "30", "--out", "o.csv"]
+    assert main([*made, "--given", "y=yes"]) == 0
+    encoded = np.asarray(BAYES.schema.encode("o.csv"))
+    assert encoded.shape == (30, 4)
+    assert (encoded[:, BAYES.names.index("y")] == 1).all()

@@ -120,6 +120,14 @@ class MixedNet:
         index = {name: i for i, name in enumerate(self.names)}
         return tuple(index[variable.name] for variable in variables)
 
+    def index(self, name: str) -> int:
+        """Return the index of the variable called `name`; `ValueError` if none is."""
+        if name not in self.names:
+            raise ValueError(
+                f"`target` must be one of the network's variables, got {name!r:.80}."
+            )
+        return self.names.index(name)
+
     def shape(self, leaf: int) -> tuple[int, ...]:
         """Return the number of levels of each parent of a leaf, given by its index."""
         return tuple(self.discrete.sizes[i] for i in self.leaf_parents[leaf])

@@ -1,6 +1,6 @@
 """Releases and priors of the parts of a network with numeric leaves."""
 
-__all__ = ["is_mixed", "posterior_of_parts"]
+__all__ = ["is_mixed", "network_of", "posterior_of_parts"]
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from dpjax._types import Key
+from dpjax.data.bayes_net import BayesNet
+from dpjax.data.mixed_net import MixedNet
 from dpjax.families import Gaussian, NormalInverseGammaParameters
 from dpjax.families.conjugate_base import as_arrays
 from dpjax.mechanisms import ParameterMechanism
@@ -17,6 +19,7 @@ from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.laws import laplace_law
 from dpjax.posteriors.mixed.leaves import NumbersWithNoise, leaf_posteriors
 from dpjax.posteriors.mixed.posterior import MixedPosterior
+from dpjax.posteriors.random_fields import field
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals
 
@@ -28,6 +31,17 @@ def is_mixed(released: Released) -> bool:
     """Return whether a release is of `MixedTotals`, with noise on every number."""
     mixed = isinstance(released.statistic, MixedTotals)
     return mixed and not isinstance(released.mechanism, ParameterMechanism)
+
+
+def network_of(released: Released) -> BayesNet | MixedNet:
+    """Return the network of a release, with its numeric leaves, or of its random field.
+
+    Raises:
+        ValueError: if the release is neither for a network nor of marginal tables.
+    """
+    statistic = released.statistic
+    mixed = isinstance(statistic, MixedTotals)
+    return statistic.net if mixed else field.network_of(released)
 
 
 def posterior_of_parts(

@@ -226,10 +226,17 @@ class MixedPosterior(Posterior):
             found = found + jnp.take_along_axis(logs, rows, axis=1)[:, 0]
         return found
 
-    def sample_records(self, key: Key, n: int) -> Float[Array, "n d"]:
+    def sample_records(
+        self, key: Key, n: int, given: Mapping[str, Any] | None = None
+    ) -> Float[Array, "n d"]:
         """Draw all parameters once from the posterior, then n synthetic records.
 
         Values of numeric leaves are clipped to their bounds.
+
+        Args:
+            key: typed JAX key.
+            n: number of records.
+            given: levels that all records have, by name of a categorical variable.
 
         Returns:
             Level indices and numbers, which `Schema.decode` converts to values.
@@ -237,7 +244,7 @@ class MixedPosterior(Posterior):
         typed_key(key=key)
         whole(0, n=n)
         key_codes, key_leaves, key_values = jr.split(key, 3)
-        codes = self.discrete.sample_records(key_codes, n)
+        codes = self.discrete.sample_records(key_codes, n, given)
         columns = dict(zip(self.discrete.net.names, codes.T.astype(float), strict=True))
         noise = jr.normal(key_values, (len(self.leaves), n))
         keys = jr.split(key_leaves, len(self.leaves))
