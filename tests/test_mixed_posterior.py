@@ -18,11 +18,13 @@ from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
 from dpjax.mechanisms import Laplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import MixedPosterior, family_posterior, mixed_posterior
+from dpjax.posteriors.laws import laplace_scale
+from dpjax.posteriors.mixed.parts import counts_of
 from dpjax.privacy import Sensitivity
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
 from tests.helpers.mixed import BAYES, MEANS, SDS, SHARES, drawn
-from tests.helpers.statistical import assert_binomial
+from tests.helpers.statistical import assert_binomial, assert_follows
 
 pytestmark = pytest.mark.relaxed  # NumPyro's diagnostics; host arrays of doubles
 
@@ -105,6 +107,19 @@ def test_intervals_of_leaf_means_cover_and_those_without_noise_do_not():
         covered[aware] = int(((low <= mean) & (mean <= high)).sum())
     assert_binomial(covered[True], rows, 0.95)
     assert covered[False] < 0.8 * rows
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_the_noise_of_counts_is_in_records(split):
+    what = released(split=split)
+    part = counts_of(what)
+    scale = 2 / 1 if split else 5 * 2 / 2
+    np.testing.assert_allclose(laplace_scale(part), np.full(6, scale), rtol=1e-5)
+    np.testing.assert_allclose(part.values * 1024, what.values[:6], rtol=1e-5)
+    assert (part.n, part.statistic.net) == (400, BAYES.discrete)
+    assert part.guarantee() == what.guarantee()
+    drawn = part.mechanism.sample(study_key(1), jnp.zeros((4000, 6), int))
+    assert_follows(drawn, stats.laplace(scale=scale))
 
 
 # ---- predictions
@@ -266,6 +281,9 @@ def test_synthetic_records_have_the_laws_of_the_posterior(key):
     for group, mean in ((~yes, ages[0]), (yes, ages[1])):
         assert abs(columns["age"][group].mean() - mean) < 5 * 12 / np.sqrt(90) + 2
     assert abs(yes.mean() - average["y"][1]) < 0.15
+    off = [columns[x] - columns[x][yes].mean() for x in ("age", "hours")]
+    correlation = np.corrcoef(*(x[yes] for x in off))[0, 1]
+    assert abs(correlation) < 6 / np.sqrt(yes.sum())
 
 
 # ---- more records, and what is drawn

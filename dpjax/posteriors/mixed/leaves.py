@@ -60,7 +60,8 @@ class NumbersWithNoise(MechanismWithLaw):
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
         """Add an independent draw of noise to each number of `exact`."""
         typed_key(key=key)
-        return exact.astype(float) + laplace.sample(key, 1 / self.rate, exact.shape)
+        rates = jnp.broadcast_to(self.rate, exact.shape)
+        return exact.astype(float) + laplace.sample(key, 1.0, exact.shape) / rates
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]

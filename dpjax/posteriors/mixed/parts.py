@@ -1,6 +1,6 @@
 """Releases and priors of the parts of a network with numeric leaves."""
 
-__all__ = ["is_mixed", "network_of", "posterior_of_parts"]
+__all__ = ["counts_of", "is_mixed", "network_of", "posterior_of_parts"]
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -61,13 +61,13 @@ def posterior_of_parts(
     of_tables, of_leaves = _split_prior(released, prior, aware)
     return MixedPosterior(
         released,
-        tables(key_tables, _counts(released), of_tables),
+        tables(key_tables, counts_of(released), of_tables),
         leaf_posteriors(key_leaves, released, of_leaves, aware=aware),
         of_leaves,
     )
 
 
-def _counts(released: Released) -> Released:
+def counts_of(released: Released) -> Released:
     """Return the release of the counts alone, in units of records."""
     statistic: Any = released.statistic
     values, rate = jnp.asarray(released.values, float), laplace_law(released).rate
