@@ -123,8 +123,6 @@ def release(
     k = budget.contributions
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
-    if isinstance(what, MixedNet):
-        what = MixedTotals(what, budget.adjacency)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     _check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
@@ -217,6 +215,8 @@ def _statistic(
 ) -> Statistic:
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
+    if isinstance(what, MixedNet):
+        what = MixedTotals(what, adjacency)
     if not isinstance(what, Statistic):
         raise ValueError(
             "`what` must be a network or a statistic, such as `Sufficient`, got "

@@ -36,6 +36,8 @@ from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals, Sufficient
 
 _UNIT = Gaussian(-1.0, 1.0)
+_MOST_COMPONENTS = 200  # of the distribution of a value in a row, for its quantiles
+_HALVINGS = 50
 _CHAINS = {"chains": 4, "warmup": 200, "draws": 300}
 
 
@@ -109,11 +111,26 @@ class LeafPosterior(ConjugateMixture):
         """Log predictive density of each value, clipped to the bounds, in each row."""
         return _log_density(self._flat, jnp.clip(values, *self.family.bounds[0]))
 
-    def row_law(self) -> StudentLaw:
-        """Predictive distributions of a value: components, then rows, on the host."""
-        p = NormalInverseGammaParameters(*host(*self._flat))
+    def quantiles(
+        self, weights: Float[np.ndarray, "n r"], q: float
+    ) -> Float[np.ndarray, " n"]:
+        """Return q-quantiles of mixtures of the rows' predictive laws, on the host.
+
+        The distributions are those of a value before clipping. At most 200 of the drawn
+        totals of a row are used.
+        """
+        step = -(-self.components // _MOST_COMPONENTS)
+        p = NormalInverseGammaParameters(*host(*(x[::step] for x in self._flat)))
         spread = np.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
-        return StudentLaw(p.mean, spread, 2 * p.shape)
+        law = StudentLaw(p.mean, spread, 2 * p.shape)
+        ends = law.ppf(q)
+        low, high = (np.full(len(weights), x) for x in (ends.min(), ends.max()))
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            rows = law.cdf(middle[:, None, None]).mean(axis=1)
+            below = (rows * weights).sum(axis=1) < q
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
 
     @property
     def _flat(self) -> NormalInverseGammaParameters:

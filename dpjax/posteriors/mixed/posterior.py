@@ -27,9 +27,6 @@ from dpjax.posteriors.queries import log_joint, refuse_contradictions
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals
 
-_MOST_COMPONENTS = 200  # of the distribution of a value in a row, for its quantiles
-_HALVINGS = 50
-
 
 class MixedPosterior(Posterior):
     """Posterior of a network with numeric leaves, given noisy counts and totals.
@@ -208,12 +205,9 @@ class MixedPosterior(Posterior):
         probability(level=level)
         if target not in self.leaves:
             raise ValueError(f"`target` must be a numeric leaf, got {target!r:.80}.")
-        law, weights = self.leaves[target].row_law(), self._rows(records, target)
-        step = -(-len(law.location) // _MOST_COMPONENTS)
-        law = law._make(x[::step] for x in law)
-        rows = np.asarray(weights, np.float64)
-        ends = [(1 - level) / 2, (1 + level) / 2]
-        lower, upper = (_quantiles(law, rows, q) for q in ends)
+        weights = np.asarray(self._rows(records, target), np.float64)
+        leaf, ends = self.leaves[target], ((1 - level) / 2, (1 + level) / 2)
+        lower, upper = (leaf.quantiles(weights, q) for q in ends)
         return lower, upper
 
     def log_likelihood(self, records: Records | Table) -> Float[Array, " n"]:
@@ -292,16 +286,3 @@ class MixedPosterior(Posterior):
         found = log_joint(theta, codes, net, group, given, over)
         refuse_contradictions(found)
         return found
-
-
-def _quantiles(law: Any, weights: np.ndarray, q: float) -> np.ndarray:
-    """Return the q-quantile of each record's mixture of the rows' distributions."""
-    ends = law.ppf(q)
-    low = np.full(len(weights), ends.min())
-    high = np.full(len(weights), ends.max())
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        rows = law.cdf(middle[:, None, None]).mean(axis=1)
-        below = (rows * weights).sum(axis=1) < q
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
