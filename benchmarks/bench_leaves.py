@@ -1,8 +1,9 @@
 """Numeric leaves of a network: do intervals cover, and does a classifier gain?
 
 `python -m benchmarks.bench_leaves` draws records of a variable with many levels and of
-a normal number, whose mean and variance depend on the level. Each level is a repeat. It
-prints how often 95 % intervals from one release contain the mean and the variance.
+a normal number, whose mean and variance are drawn from the prior for each level. Each
+level is a repeat. It prints how often 95 % intervals from one release contain the mean
+and the variance.
 
 With `--adult TABLE DOMAIN`, it prints the accuracy of naive Bayes for the income in the
 Adult table: with age, years of education and hours as normal leaves, and in bins, at
@@ -17,8 +18,10 @@ import numpy as np
 import dpjax as dp
 from dpjax.data import MixedNet
 from dpjax.data.sources import parts
+from dpjax.families import NormalInverseGammaParameters
 
 ADJACENCY = "replace-one"
+PRIOR = NormalInverseGammaParameters(0.5, 2.0, 5.0, 0.03)
 ENDS = {"age": (17, 90), "hours-per-week": (1, 99), "education-num": (1, 16)}
 
 
@@ -43,16 +46,17 @@ def coverage(levels: int) -> None:
         net = MixedNet.naive_bayes(
             {"y": [*range(levels)], "x": {"lower": 0, "upper": 1}}, "y"
         )
-        mean, sd = rng.uniform(0.3, 0.7, levels), rng.uniform(0.05, 0.15, levels)
+        variance = PRIOR.scale / rng.gamma(PRIOR.shape, size=levels)
+        mean = rng.normal(PRIOR.mean, np.sqrt(variance / PRIOR.strength))
         y = rng.integers(0, levels, each * levels)
-        table = {"y": y, "x": rng.normal(mean[y], sd[y])}
+        table = {"y": y, "x": rng.normal(mean[y], np.sqrt(variance[y]))}
         made = dp.release(net, table, epsilon=1, adjacency=ADJACENCY)
         for aware in (True, False):
-            leaf = dp.posterior(made, noise_aware=aware).leaves["x"]
+            leaf = dp.posterior(made, {"x": PRIOR}, noise_aware=aware).leaves["x"]
             low, high = leaf.quantile(0.025), leaf.quantile(0.975)
             covered = [
                 np.mean((low[name] <= truth) & (truth <= high[name]))
-                for name, truth in (("mean", mean), ("variance", sd**2))
+                for name, truth in (("mean", mean), ("variance", variance))
             ]
             width = np.mean(high["mean"] - low["mean"])
             name = "noise-aware" if aware else "plug-in"

@@ -96,17 +96,22 @@ def test_intervals_of_leaf_means_cover_and_those_without_noise_do_not():
     net = MixedNet.naive_bayes(
         {"y": list(range(rows)), "x": {"lower": 0, "upper": 1}}, "y"
     )
-    mean, sd = rng.uniform(0.3, 0.7, rows), rng.uniform(0.05, 0.15, rows)
+    prior = NormalInverseGammaParameters(0.5, 2.0, 5.0, 0.03)
+    variance = prior.scale / rng.gamma(prior.shape, size=rows)
+    mean = rng.normal(prior.mean, np.sqrt(variance / prior.strength))
     y = rng.integers(0, rows, 150 * rows)
-    table = {"y": y, "x": rng.normal(mean[y], sd[y])}
+    table = {"y": y, "x": rng.normal(mean[y], np.sqrt(variance[y]))}
     what = dp.release(net, table, epsilon=1, adjacency="replace-one")
     covered = {}
     for aware in (True, False):
-        found = dp.posterior(what, noise_aware=aware)
-        low, high = (found.leaves["x"].quantile(q)["mean"] for q in (0.025, 0.975))
-        covered[aware] = int(((low <= mean) & (mean <= high)).sum())
-    assert_binomial(covered[True], rows, 0.95)
-    assert covered[False] < 0.8 * rows
+        found = dp.posterior(what, {"x": prior}, noise_aware=aware).leaves["x"]
+        low, high = found.quantile(0.025), found.quantile(0.975)
+        for name, truth in (("mean", mean), ("variance", variance)):
+            inside = (low[name] <= truth) & (truth <= high[name])
+            covered[aware, name] = int(inside.sum())
+    for name in PARAMETERS:
+        assert_binomial(covered[True, name], rows, 0.95)
+        assert covered[False, name] < 0.8 * rows
 
 
 @pytest.mark.parametrize("split", [False, True])

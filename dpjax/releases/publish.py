@@ -211,7 +211,7 @@ def _budget(
 
 
 def _statistic(
-    recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
+    recipe: Recipe, what: BayesNet | MixedNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
