@@ -126,7 +126,8 @@ NOUNS = {  # abstract classes, and what users hold: any room may ask for them
     *("FamilyWithLaw", "ClippedFamily"),
     *("ExactMechanism", "ParameterMechanism", "Recipe"),
     *("MechanismWithLaw", "MechanismWithJointLaw"),
-    *("Guarantee", "Released", "BayesNet", "Categorical", "Interval"),
+    *("Guarantee", "Released", "BayesNet", "MixedNet", "Categorical", "Interval"),
+    "MixedTotals",
     *("InconsistentRelease", "UnreadableRelease", "Grouped", "Schema"),
 }
 

@@ -96,16 +96,26 @@ def test_arrays_are_taken_as_they_are_for_the_statistic_clips_them():
     assert_encoded(compiled(jnp.array([[1, 2, 3]])), [[40, 2, 3]])
 
 
-def test_variables_of_both_kinds_are_encoded_apart():
+def test_variables_of_both_kinds_are_floats_together_or_encoded_apart():
+    table = {"age": [30, 150], "sex": ["m", "f"]}
+    assert_encoded(MIXED.encode(table), [[30, 1], [120, 0]])
+    assert_encoded(as_records(table, MIXED, absent="sex"), [[30, 0], [120, 0]])
+    decoded = MIXED.decode(MIXED.encode(table))
+    assert {k: v.tolist() for k, v in decoded.items()} == {
+        "age": [30, 120], "sex": ["m", "f"]
+    }  # fmt: skip
+    given = np.array([[150, 1.0]])
+    assert_encoded(as_records(given, MIXED), given)  # which the statistic clips
+    for wrong in (0.5, 2, -1, np.nan, np.inf, 1e10):
+        for array in (np.array([[30, wrong]]), jnp.array([[30, wrong]])):
+            with pytest.raises(ValueError, match="`records` must hold indices"):
+                as_records(array, MIXED)
+            with pytest.raises(ValueError, match="`records` must hold indices"):
+                [*MIXED.encode_batches([np.asarray(array)])]
+        assert as_records(np.array([[30, wrong]]), MIXED, absent="sex")[0, 1] == 0
+    with pytest.raises(ValueError, match="`records` must hold indices"):
+        MIXED.decode(np.array([[30, 2]]))
     table = {"age": [30], "sex": ["m"]}
-    with pytest.raises(
-        ValueError, match=r"levels for 'sex' and bounds for 'age': `Schema.select`"
-    ):
-        MIXED.encode(table)
-    with pytest.raises(ValueError, match="of one kind"):
-        MIXED.decode(np.ones((1, 2), int))
-    with pytest.raises(ValueError, match="of one kind"):
-        as_records(np.ones((1, 2)), list(MIXED.values()))
     assert_encoded(MIXED.select(["age"]).encode(table, ignore="sex"), [[30]])
     codes = MIXED.select(["sex"]).encode(table, ignore="age")
     assert codes.dtype == np.uint8

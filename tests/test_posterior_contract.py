@@ -13,6 +13,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import posteriors
+from dpjax.data import MixedNet
 from dpjax.families import Bernoulli, Categorical, Exponential, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
@@ -61,6 +62,14 @@ def sampled_parameters():
     return posteriors.SampledParameters(("mean", "variance"), drawn, statistic)
 
 
+def of_leaves():
+    """A release of the counts of y, and of a leaf that depends on it."""
+    levels = {"y": [0, 1], "x": {"lower": -1, "upper": 1}}
+    records = np.array([[0, -0.3], [0, 0.2], [1, 0.6], [1, 0.5]] * 9)
+    net, options = MixedNet.naive_bayes(levels, "y"), {"epsilon": "9"}
+    return dp.release(net, records, adjacency="replace-one", **options)
+
+
 def of_family(family, records):
     columns = {"x": list(range(len(family.scales()) + 1))} if family.categorical else {}
     variable = (
@@ -105,6 +114,7 @@ MAKE = {
     "random-field": lambda: posteriors.field_posterior(
         study_key(9), of_marginals(), samples=500
     ),
+    "mixed": lambda: posteriors.mixed_posterior(study_key(10), of_leaves()),
     "samples of tables": lambda: sampled_tables(),
     "weighted tables": lambda: sampled_tables().update(np.array([[1, 0], [1, 2]])),
     "samples of parameters": lambda: sampled_parameters(),
@@ -149,7 +159,14 @@ def draws(name):
 
 
 def by_name(values):
-    return values if isinstance(values, dict) else {"": values}
+    """Arrays by name; those of a leaf, which has two parameters, by both names."""
+    if not isinstance(values, dict):
+        return {"": values}
+    found = {}
+    for name, x in values.items():
+        inner = {f"{name} {k}": y for k, y in x.items()} if isinstance(x, dict) else {}
+        found |= inner or {name: x}
+    return found
 
 
 def every(*names):
@@ -160,7 +177,8 @@ def every(*names):
 def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
     found = made(name)
     assert isinstance(found, Posterior)
-    assert isinstance(found, NetworkPosterior) != isinstance(found, FamilyPosterior)
+    kinds = NetworkPosterior, FamilyPosterior, posteriors.MixedPosterior
+    assert sum(isinstance(found, kind) for kind in kinds) == 1
     assert found.method in METHODS
     mean = by_name(found.mean())
     shapes = jax.tree.map(jnp.shape, mean)

@@ -17,6 +17,7 @@ from dpjax.audits.exact import Law, neighbouring
 from dpjax.audits.subjects import Case, Subject, cases, drawn, rows_of_noise
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
+from dpjax.data.mixed_net import MixedNet
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import (
     DiscreteLaplace,
@@ -30,6 +31,7 @@ from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, Adjacency, PureDP
 from dpjax.statistics import (
     Contrasts,
     FourierCoefficients,
+    MixedTotals,
     NetworkCounts,
     Statistic,
     Sufficient,
@@ -156,6 +158,20 @@ def _sums(
     return _evenly(statistic, epsilon, adjacency, pairs, draws)
 
 
+def _leaf(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    """Counts of a variable, and totals of a numeric leaf given its level."""
+    variables = {"y": _TWO, "x": {"lower": -1, "upper": 1}}
+    statistic = MixedTotals(MixedNet.naive_bayes(variables, "y"), adjacency, units=2)
+    values = (-1.0, -0.5, 0.0, 0.6, 1.0, np.nan)
+    rows = itertools.product((0.0, 1.0), values)
+    records = [np.array([row], np.float32) for row in rows]
+    if adjacency == REPLACE_ONE:
+        pairs = list(itertools.combinations(records, 2))
+    else:
+        pairs = [(record[:0], record) for record in records]
+    return _evenly(statistic, epsilon, adjacency, pairs)
+
+
 def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair]:
     """Yield neighbours of one record with a value on a grid, at a bound, or NaN."""
     grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
@@ -185,6 +201,7 @@ NOISY_CASES = cases(
         "sums-poisson": partial(_sums, Poisson(3), 3),
         "sums-gaussian": partial(_sums, Gaussian(-1.0, 1.0), 4),
         "k-norm-sums": _k_norm_sums,
+        "mixed-totals": _leaf,
     },
 )
 """Audit cases for discrete noise, whose releases can be published."""

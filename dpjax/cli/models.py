@@ -12,9 +12,10 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dpjax.cli.options import network_of
+from dpjax.cli.options import any_network_of
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import of_one_kind
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
@@ -46,7 +47,9 @@ def chosen_model(options: argparse.Namespace, models: Mapping[str, Model]) -> Mo
     return models[options.model]
 
 
-def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Statistic:
+def model_of(
+    options: argparse.Namespace, schema: Schema
+) -> BayesNet | MixedNet | Statistic:
     """Return the network or the statistic that `dpjax release` measures."""
     model = chosen_model(options, MODELS)
     if options.prior is not None and options.model != "bayes-net":
@@ -54,8 +57,8 @@ def model_of(options: argparse.Namespace, schema: Schema) -> BayesNet | Statisti
     return model.make(options, schema)
 
 
-def _network(options: argparse.Namespace, schema: Schema) -> BayesNet:
-    return network_of(options.network, schema)
+def _network(options: argparse.Namespace, schema: Schema) -> BayesNet | MixedNet:
+    return any_network_of(options.network, schema)
 
 
 def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:

@@ -1,6 +1,7 @@
 """Conversion of options to objects, and checks of output files."""
 
 __all__ = [
+    "any_network_of",
     "is_among_tables",
     "ledger_of",
     "network_of",
@@ -32,7 +33,9 @@ from typing import Any
 from tqdm import tqdm
 
 from dpjax.cli.databases import file_of
-from dpjax.data.bayes_net import BayesNet
+from dpjax.data.bayes_net import BayesNet, read_parents
+from dpjax.data.intervals import Interval
+from dpjax.data.mixed_net import MixedNet, network_from
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism
 from dpjax.privacy import Ledger
@@ -79,6 +82,17 @@ def network_of(spec: str, schema: Schema) -> BayesNet:
     raise ValueError(
         f"`network` must be a .bif or .json file or naive-bayes:TARGET, got {spec}."
     )
+
+
+def any_network_of(spec: str, schema: Schema) -> BayesNet | MixedNet:
+    """Return the network as `network_of` does; its leaves may be numeric."""
+    kind, _, target = spec.partition(":")
+    numeric = any(isinstance(variable, Interval) for variable in schema.values())
+    if numeric and kind == "naive-bayes":
+        return MixedNet.naive_bayes(schema, target)
+    if numeric and spec.lower().endswith((".json", ".json.gz")):
+        return network_from(schema, read_parents(spec))
+    return network_of(spec, schema)
 
 
 def releases_of(

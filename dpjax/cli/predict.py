@@ -14,10 +14,11 @@ from jaxtyping import ArrayLike
 
 from dpjax.cli.options import releases_of, saying
 from dpjax.data.evidence import encode_evidence
+from dpjax.data.intervals import Interval
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import Posterior, posterior
-from dpjax.posteriors.random_fields.field import network_of
+from dpjax.posteriors.mixed.parts import network_of
 from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic, TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
@@ -44,6 +45,8 @@ def _classification(
 ) -> tuple[list[str], np.ndarray]:
     net = network_of(released)
     target = net.variables[net.index(options.target)]
+    if isinstance(target, Interval):
+        return _leaf(released, options)
     if options.level is not None:
         raise ValueError("`level` must be left out: it is for a regression.")
     with saying("predict", "reading the records"):
@@ -74,6 +77,30 @@ def _classification(
     predict = partial(fitted.predict_proba, target=options.target)
     probabilities = _in_blocks(predict, encoded, _CLASSIFIED)
     return [f"p_{level}" for level in target.levels], probabilities
+
+
+def _leaf(
+    released: Released, options: argparse.Namespace
+) -> tuple[list[str], np.ndarray]:
+    """Predict a numeric leaf of a network."""
+    if options.prior is not None or options.increment != "none":
+        raise ValueError(
+            "`prior` and `increment` must be left out: the target is a number."
+        )
+    with saying("predict", "reading the records"):
+        encoded = encode_evidence(options.data, released.schema, options.target)
+    with saying("predict", "inferring the posterior"):
+        fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+    _say(fitted)
+    level = 0.95 if options.level is None else options.level
+
+    def predict(records: np.ndarray) -> np.ndarray:
+        lower, upper = fitted.interval(records, options.target, level)
+        mean = np.asarray(fitted.predict(records, options.target))
+        return np.stack([mean, lower, upper], axis=1)
+
+    columns = _in_blocks(predict, encoded, _REGRESSED)
+    return ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
 @saying("predict", "reading the records")

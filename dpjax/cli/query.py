@@ -6,14 +6,16 @@ import argparse
 import csv
 import itertools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dpjax.cli.options import pair_of, releases_of, saying
+from dpjax.data.intervals import Interval
 from dpjax.posteriors import posterior
-from dpjax.posteriors.random_fields.field import network_of
-from dpjax.releases.released import load
+from dpjax.posteriors.mixed.parts import network_of
+from dpjax.releases.released import Released, load
 
 
 def run(options: argparse.Namespace) -> None:
@@ -21,19 +23,18 @@ def run(options: argparse.Namespace) -> None:
     if not options.target:
         raise ValueError("`target` must be given: --target NAME.")
     released = load(options.release)
-    net = network_of(released)
     evidence: Any = options.data
     if options.given:
         if evidence is not None:
             raise ValueError("`given` must be left out with a table of evidence.")
         evidence = dict(pair_of(text) for text in options.given)
-    variables = [net.variables[net.index(name)] for name in options.target]
+    levels = [_levels_of(released, name) for name in options.target]
     with saying("query", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
         fitted: Any = posterior(given, disjoint=disjoint)
         found = np.asarray(fitted.query(options.target, evidence))
     print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
-    cells = [*itertools.product(*(variable.levels for variable in variables))]
+    cells = [*itertools.product(*levels)]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     rows = found.reshape(len(found), -1)
     if options.data is None:
@@ -43,3 +44,14 @@ def run(options: argparse.Namespace) -> None:
         writer.writerow(["p_" + "_".join(map(str, cell)) for cell in cells])
         writer.writerows(rows)
     sys.stdout.flush()
+
+
+def _levels_of(released: Released, name: str) -> Sequence[object]:
+    net = network_of(released)
+    variable = net.variables[net.index(name)]
+    if isinstance(variable, Interval):
+        raise ValueError(
+            f"`target` must have levels, got {name!r:.80}, a number: use "
+            "`dpjax predict`."
+        )
+    return variable.levels

@@ -16,7 +16,7 @@ from dpjax._documents import write_atomically
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import posterior
-from dpjax.posteriors.random_fields.field import network_of
+from dpjax.posteriors.mixed.parts import network_of
 from dpjax.releases.released import Released, load
 
 

@@ -5,6 +5,7 @@ __all__ = [
     "Bins",
     "Grouped",
     "Interval",
+    "MixedNet",
     "Periods",
     "Schema",
     "Variable",
@@ -20,6 +21,7 @@ from dpjax.data.bins import Bins
 from dpjax.data.grouping import Grouped, group
 from dpjax.data.intervals import Interval
 from dpjax.data.levels import Variable
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.periods import Periods
 from dpjax.data.schema import Schema
 

@@ -1,6 +1,6 @@
 """Structure of a Bayesian network: public, hashable, and static under `jit`."""
 
-__all__ = ["BayesNet"]
+__all__ = ["BayesNet", "Levels", "read_parents"]
 
 import graphlib
 import os
@@ -207,14 +207,7 @@ class BayesNet:
         Raises:
             ValueError: if the file is not of this form or `levels` lacks a name.
         """
-        document = parse_json(read_text(path, "network"), "network")
-        parents = document.get("parents") if isinstance(document, dict) else None
-        if not isinstance(parents, dict) or not all(
-            isinstance(group, list) and all(isinstance(name, str) for name in group)
-            for group in parents.values()
-        ):
-            raise ValueError('`network` must be of the form {"parents": {"x": ["y"]}}.')
-        return cls.from_parents(levels, parents)
+        return cls.from_parents(levels, read_parents(path))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -260,6 +253,18 @@ class BayesNet:
             name: [self.names[i] for i in group]
             for name, group in zip(self.names, self.parents, strict=True)
         }
+
+
+def read_parents(path: str | os.PathLike) -> dict[str, list[str]]:
+    """Read the names of each variable's parents, as for `BayesNet.from_json`."""
+    document = parse_json(read_text(path, "network"), "network")
+    parents = document.get("parents") if isinstance(document, dict) else None
+    if not isinstance(parents, dict) or not all(
+        isinstance(group, list) and all(isinstance(name, str) for name in group)
+        for group in parents.values()
+    ):
+        raise ValueError('`network` must be of the form {"parents": {"x": ["y"]}}.')
+    return parents
 
 
 def _as_variable(name: str, declaration: Any) -> Categorical:

@@ -7,6 +7,7 @@ change the codes of all others.
 __all__ = [
     "Beside",
     "Outside",
+    "as_mixed",
     "as_numbers",
     "check_columns",
     "check_numbers",
@@ -29,6 +30,8 @@ from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.tables.counts import check_records
+
+_MOST_LEVELS = 1 << 24  # of a column of floats, which are then exact
 
 
 class Beside(abc.ABC):
@@ -71,10 +74,9 @@ def encode_batches(
         variables: the columns of the records.
         beside: reader of a further column, which sees each table before it is encoded.
     """
-    categorical, _ = of_one_kind(variables)
     empty = True
     read = [variable for variable in variables if variable.name != absent]
-    encoders = {v.name: v.encoder() for v in categorical}
+    encoders = {v.name: v.encoder() for v in variables if isinstance(v, Categorical)}
     wanted = read if beside is None else [*read, beside]
     known = {x.name for x in (*variables, *wanted)}
     for part, table in _tables(source, wanted, known, ignore):
@@ -145,6 +147,27 @@ def as_numbers(
     return np.ma.filled(records, np.nan)
 
 
+def as_mixed(
+    records: ArrayLike, variables: Sequence[AnyVariable], absent: str | None = None
+) -> Float[Array, "n d"] | Float[np.ndarray, "n d"]:
+    """Check records of level indices and numbers; return them unclipped, as floats.
+
+    The column `absent` is not checked. Level indices are whole numbers.
+    """
+    records = as_numbers(records, len(variables))
+    numpy = np if isinstance(records, np.ndarray) else jnp
+    places = [i for i, v in enumerate(variables) if isinstance(v, Categorical)]
+    sizes = [
+        None if v.name == absent else v.size
+        for v in variables
+        if isinstance(v, Categorical)
+    ]
+    columns = records[:, np.array(places, int)]
+    whole = (columns == numpy.floor(columns)) & (abs(columns) < _MOST_LEVELS)
+    check_records(numpy.where(whole, columns, -1).astype(np.int32), sizes)
+    return records
+
+
 def check_numbers(records: ArrayLike, width: int) -> None:
     """Raise `ValueError` unless `records` are real numbers of shape (n, width)."""
     shape, dtype = np.shape(records), getattr(records, "dtype", None)
@@ -208,9 +231,9 @@ def _in(place: str) -> str:
 
 
 def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:
-    categorical, numeric = of_one_kind(variables)
-    if numeric:
-        return np.asarray(as_numbers(records, len(numeric)))
+    if any(isinstance(variable, Interval) for variable in variables):
+        return np.asarray(as_mixed(records, variables))
+    categorical, _ = of_one_kind(variables)
     check_records(records, tuple(variable.size for variable in categorical))
     return np.asarray(records)
 
@@ -218,11 +241,12 @@ def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.n
 def _in_columns(
     encoded: Mapping[str, np.ndarray], variables: Sequence[AnyVariable]
 ) -> np.ndarray:
-    """Join columns, in the smallest type that holds every index."""
-    categorical, _ = of_one_kind(variables)
+    """Join columns, in the smallest type that holds every index, or in floats."""
     length = len(next(iter(encoded.values()), ()))
-    indices = np.min_scalar_type(max((v.size for v in categorical), default=1) - 1)
-    records = np.empty((length, len(variables)), indices if categorical else float)
+    numeric = any(isinstance(v, Interval) for v in variables)
+    sizes = [v.size for v in variables if isinstance(v, Categorical)]
+    indices = np.min_scalar_type(max(sizes, default=1) - 1)
+    records = np.empty((length, len(variables)), float if numeric else indices)
     for i, variable in enumerate(variables):
         default = variable.missing if isinstance(variable, Interval) else 0
         records[:, i] = encoded.get(variable.name, default)

@@ -1,4 +1,4 @@
-"""Encoding of incomplete records, in which the levels of some variables are unknown."""
+"""Encoding of incomplete records, in which some levels or numbers are unknown."""
 
 __all__ = [
     "UNKNOWN",
@@ -14,38 +14,43 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int32, Integer
+from jaxtyping import Array, Int32, Integer, Real
 
 from dpjax.data import sources
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.categorical import Categorical, Encoder
-from dpjax.data.encoding import of_one_kind
+from dpjax.data.categorical import Encoder
+from dpjax.data.encoding import as_mixed
 from dpjax.data.impossible import refuse_records
+from dpjax.data.intervals import Interval
+from dpjax.data.kinds import AnyVariable
 from dpjax.data.matching import is_missing
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 
 UNKNOWN = -1
-"""What stands for the level of a variable that is not known."""
+"""What stands for the level of a variable that is not known; NaN for a number."""
 
 
 def encode_evidence(
     table: sources.Table, schema: Schema, unread: str | None = None
-) -> Int32[np.ndarray, "n d"]:
+) -> Real[np.ndarray, "n d"]:
     """Encode a table whose columns may be absent and whose cells may be missing.
 
     Args:
         table: a table of any source of `Schema.encode`, a mapping from names to single
             values for one record, or an array of level indices with -1 for an unknown
             level. Columns that are not of the schema are ignored.
-        schema: the variables, which have levels. A missing cell of a variable with a
-            declared `missing` has that level, and is unknown otherwise.
+        schema: the variables. A missing cell of a variable with levels and a declared
+            `missing` has that level, and is unknown otherwise. A missing number is
+            unknown. If there are numeric variables, the result is of floats, with NaN
+            for an unknown number, and so is a given array.
         unread: a variable that is unknown in all records; its column is not read.
 
     Raises:
         ValueError: if a cell has none of the levels, an index is no level, or columns
             have different lengths. The message shows no cell.
     """
-    variables, _ = of_one_kind(list(schema.values()))
+    variables = list(schema.values())
     if sources.is_array(table):
         found = _of_array(np.asarray(table), variables)
     else:
@@ -53,7 +58,8 @@ def encode_evidence(
             table = {x: [v] if _is_one(v) else v for x, v in table.items()}
         found = np.concatenate([*_blocks(table, variables, unread)])
     if unread is not None:
-        found[:, list(schema).index(unread)] = UNKNOWN
+        place = list(schema).index(unread)
+        found[:, place] = _unknown(1, variables)[0, place]
     return found
 
 
@@ -67,14 +73,14 @@ def has_unknown(records: Any) -> bool:
         return False
 
 
-def evidence_of(net: BayesNet, evidence: Any) -> Int32[Array, "n d"]:
-    """Encode known levels of a network's variables; None is one record without any.
+def evidence_of(net: BayesNet | MixedNet, evidence: Any) -> Real[Array, "n d"]:
+    """Encode known values of a network's variables; None is one record without any.
 
     Raises:
         ValueError: if a dictionary names an unknown variable, or as `encode_evidence`.
     """
     if evidence is None:
-        return jnp.full((1, len(net.names)), UNKNOWN, jnp.int32)
+        return jnp.asarray(_unknown(1, net.variables))
     if isinstance(evidence, Mapping):
         unknown = [name for name in evidence if name not in net.names]
         if unknown:
@@ -102,10 +108,10 @@ def completed(
 
 
 def _blocks(
-    table: sources.Table, variables: Sequence[Categorical], unread: str | None
-) -> Iterator[Int32[np.ndarray, "n d"]]:
+    table: sources.Table, variables: Sequence[AnyVariable], unread: str | None
+) -> Iterator[Real[np.ndarray, "n d"]]:
     """Encode the blocks of all parts of a table, and one without rows."""
-    yield np.zeros((0, len(variables)), np.int32)
+    yield _unknown(0, variables)
     for part in sources.parts(table):
         wanted = [x.name for x in variables if x.name in part.names()]
         for one in part.read(wanted) if wanted else [{}]:
@@ -117,10 +123,23 @@ def _is_one(value: object) -> bool:
     return isinstance(value, str | bytes) or not hasattr(value, "__len__")
 
 
+def _unknown(n: int, variables: Sequence[AnyVariable]) -> Real[np.ndarray, "n d"]:
+    """Return n records of which nothing is known."""
+    numeric = [isinstance(variable, Interval) for variable in variables]
+    record = np.where(numeric, np.nan, UNKNOWN) if any(numeric) else UNKNOWN
+    dtype = float if any(numeric) else np.int32
+    return np.full((n, len(variables)), record, dtype)
+
+
 def _of_array(
-    records: np.ndarray, variables: Sequence[Categorical]
-) -> Int32[np.ndarray, "n d"]:
-    sizes = [variable.size for variable in variables]
+    records: np.ndarray, variables: Sequence[AnyVariable]
+) -> Real[np.ndarray, "n d"]:
+    sizes = [x.size for x in variables if not isinstance(x, Interval)]
+    if len(sizes) < len(variables):
+        levels = [not isinstance(variable, Interval) for variable in variables]
+        known = np.where(levels & (records == UNKNOWN), 0, records)
+        as_mixed(known, variables)
+        return records.astype(float)
     if records.ndim != 2 or records.shape[1] != len(sizes) or records.dtype.kind != "i":
         raise ValueError(
             f"`evidence` must be signed integers of shape (n, {len(sizes)}), level "
@@ -136,15 +155,14 @@ def _of_array(
 
 def _of_table(
     table: sources.Table,
-    variables: Sequence[Categorical],
+    variables: Sequence[AnyVariable],
     unread: str | None,
     place: str,
-) -> Int32[np.ndarray, "n d"]:
+) -> Real[np.ndarray, "n d"]:
     names, columns = {*sources.InMemoryTable(table).names()}, {}
     for variable in variables:
         if variable.name in names and variable.name != unread:
-            encode = _Incomplete(variable)
-            codes, outside = sources.encode_column(table, variable, encode)
+            codes, outside = _encoded(table, variable)
             if outside:
                 where = f"column {variable.name!r:.80}" + (place and f" of {place}")
                 raise ValueError(variable.refusal(where, outside))
@@ -155,20 +173,30 @@ def _of_table(
             "`evidence` must have at least one column of the schema, and columns of "
             f"one length, got {len(columns)} columns of {len(lengths)} lengths."
         )
-    found = np.full((lengths.pop(), len(variables)), UNKNOWN, np.int32)
+    found = _unknown(lengths.pop(), variables)
     for i, variable in enumerate(variables):
         if variable.name in columns:
-            codes = columns[variable.name].astype(np.int32)
-            found[:, i] = np.where(codes == variable.size, UNKNOWN, codes)
+            found[:, i] = columns[variable.name]
     return found
+
+
+def _encoded(table: sources.Table, variable: AnyVariable) -> tuple[np.ndarray, list]:
+    """Encode a column, with what stands for what is unknown in missing cells."""
+    if isinstance(variable, Interval):
+        numbers, outside = sources.read_numbers(table, variable.name)
+        numbers = np.asarray(numbers, np.float64)
+        return np.clip(numbers, variable.lower, variable.upper), outside
+    encode = _Incomplete(variable.encoder(), variable.size)
+    codes, outside = sources.encode_column(table, variable, encode)
+    codes = codes.astype(np.int32)
+    return np.where(codes == variable.size, UNKNOWN, codes), outside
 
 
 class _Incomplete:
     """An encoder that gives missing cells without a level the index after the last."""
 
-    def __init__(self, variable: Categorical):
-        self._encode: Encoder = variable.encoder()
-        self._size = variable.size
+    def __init__(self, encode: Encoder, size: int):
+        self._encode, self._size = encode, size
 
     def __call__(self, cells: Sequence[object]) -> list[int | None]:
         codes = self._encode(cells)

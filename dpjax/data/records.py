@@ -11,8 +11,9 @@ from jaxtyping import Array, ArrayLike, Real
 
 from dpjax._types import Scalar
 from dpjax.data import sources
-from dpjax.data.encoding import as_numbers, of_one_kind
+from dpjax.data.encoding import as_mixed
 from dpjax.data.impossible import refuse_records
+from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.data.schema import Schema
 from dpjax.tables.counts import check_records
@@ -35,16 +36,21 @@ def as_records(
     schema = variables if isinstance(variables, Schema) else Schema(variables)
     if not isinstance(rows, np.ndarray | jax.Array):
         return schema.encode(rows, absent=absent, ignore=ignore)
-    categorical, numeric = of_one_kind(list(schema.values()))
-    if numeric:
-        rows = as_numbers(rows, len(numeric))
+    columns = list(schema.values())
+    sizes = [
+        None if v.name == absent else v.size
+        for v in columns
+        if not isinstance(v, Interval)
+    ]
+    if len(sizes) < len(columns):
+        rows = as_mixed(rows, columns, absent)
     else:
-        sizes = [None if v.name == absent else v.size for v in categorical]
         check_records(rows, sizes)
-        refuse_records(rows, schema.impossible, list(schema), absent)
+    refuse_records(rows, schema.impossible, list(schema), absent)
     if absent is not None:
-        index = list(schema).index(absent)
-        rows = _fill(rows, index, numeric[index].missing if numeric else 0)
+        index, left_out = list(schema).index(absent), schema[absent]
+        default = left_out.missing if isinstance(left_out, Interval) else 0
+        rows = _fill(rows, index, default)
     return jnp.asarray(rows)
 
 

@@ -23,12 +23,12 @@ from dpjax.data import sources
 from dpjax.data.categorical import Categorical
 from dpjax.data.encoding import (
     Outside,
-    check_numbers,
+    as_mixed,
     encode_batches,
-    of_one_kind,
     outside_of,
 )
 from dpjax.data.impossible import Combination, as_declared, checked, parse
+from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.public_lists import of_json_schema
 from dpjax.tables.counts import check_records
@@ -181,7 +181,8 @@ class Schema(Mapping[str, AnyVariable]):
         Returns:
             Level indices in the smallest unsigned type; or numbers, clipped to their
             bounds in double precision, then rounded to JAX's default precision. In
-            single precision a value may exceed its bounds by that rounding.
+            single precision a value may exceed its bounds by that rounding. If some
+            variables are numeric, level indices are floats too.
 
         Privacy:
             Not private. Whether an error is raised for a cell depends on the records,
@@ -190,9 +191,8 @@ class Schema(Mapping[str, AnyVariable]):
         Raises:
             ValueError: if a column is missing, undeclared, or of another length than
                 others; if a categorical cell is missing or outside the levels and
-                there is no "other"; if a numeric cell is not a number; if a record has
-                an impossible combination; or if the schema has categorical and numeric
-                variables.
+                there is no "other"; if a numeric cell is not a number; or if a record
+                has an impossible combination.
         """
         batches = list(self.encode_batches(table, ignore=ignore, absent=absent))
         joined = batches[0] if len(batches) == 1 else np.concatenate(batches)
@@ -239,21 +239,23 @@ class Schema(Mapping[str, AnyVariable]):
                 the value is the label of the bin or period.
 
         Raises:
-            ValueError: if the records do not fit the variables, if the schema has
-                categorical and numeric variables, or if the key is not typed.
+            ValueError: if the records do not fit the variables, or if the key is not
+                typed.
         """
-        categorical, numeric = of_one_kind(list(self.values()))
-        if numeric:
-            check_numbers(records, len(self))
-            numbers = np.asarray(records, np.float64)
-            return {name: numbers[:, i] for i, name in enumerate(self)}
-        check_records(records, tuple(variable.size for variable in categorical))
-        columns = dict(zip(categorical, np.asarray(records).T, strict=True))
-        if key is None:
-            return {v.name: v.labels()[codes] for v, codes in columns.items()}
-        typed_key(key=key)
-        shares = iter(np.asarray(jr.uniform(key, np.shape(records)[::-1])))
-        return {v.name: v.values(x, next(shares)) for v, x in columns.items()}
+        variables = list(self.values())
+        sizes = [v.size for v in variables if isinstance(v, Categorical)]
+        if len(sizes) == len(variables):
+            check_records(records, sizes)
+        else:
+            as_mixed(records, variables)  # only checks: its floats are shorter
+            records = np.asarray(records, np.float64)
+        if key is None or not sizes:
+            shares = [None] * len(variables)
+        else:
+            typed_key(key=key)
+            shares = np.asarray(jr.uniform(key, np.shape(records)[::-1]))
+        columns = zip(variables, np.asarray(records).T, shares, strict=True)
+        return {v.name: _decoded(v, column, share) for v, column, share in columns}
 
     def check(
         self, table: sources.Table, *, ignore: str | Collection[str] = ()
@@ -270,6 +272,17 @@ class Schema(Mapping[str, AnyVariable]):
             ValueError: if a column is missing or undeclared.
         """
         return Outside(outside_of(table, list(self.values()), ignore))
+
+
+def _decoded(
+    variable: AnyVariable, column: np.ndarray, shares: np.ndarray | None
+) -> np.ndarray:
+    if isinstance(variable, Interval):
+        return column
+    codes = column if column.dtype.kind in "iu" else column.astype(int)
+    if shares is None:
+        return variable.labels()[codes]
+    return variable.values(codes, shares)
 
 
 def _domain(variable: AnyVariable) -> str:

@@ -10,6 +10,7 @@ __all__ = [
     "FieldPosterior",
     "InferenceMethod",
     "LatentRecords",
+    "MixedPosterior",
     "NetworkPosterior",
     "NoiseAwareFamilyPosterior",
     "PlugInPosterior",
@@ -34,6 +35,7 @@ __all__ = [
     "gibbs_start",
     "gibbs_step",
     "law_of",
+    "mixed_posterior",
     "normal_model",
     "normal_posterior",
     "plug_in_posterior",
@@ -99,6 +101,8 @@ from dpjax.posteriors.hidden_totals.family_posterior import (
 )
 from dpjax.posteriors.laws import law_of
 from dpjax.posteriors.methods import METHODS, InferenceMethod
+from dpjax.posteriors.mixed.choice import mixed_posterior
+from dpjax.posteriors.mixed.posterior import MixedPosterior
 from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.posteriors.random_fields.posterior import (
     FieldPosterior,

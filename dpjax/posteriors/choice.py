@@ -61,6 +61,8 @@ def posterior(
     - "hidden-totals" runs Markov chains over the hidden total of the sufficient
       statistics of any other exponential family (see `family_posterior`), whose
       parameters are those of records after clipping.
+    - "mixed" combines the tables of a network with numeric leaves, by the first method
+      above that suits them, with chains for the leaves (see `mixed_posterior`).
 
     The following methods are used only if `method` names them:
 

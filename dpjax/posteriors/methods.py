@@ -31,7 +31,8 @@ from dpjax.posteriors.gibbs.gibbs import check_gibbs, gibbs_posterior
 from dpjax.posteriors.gibbs.normal_model import check_normal, normal_posterior
 from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
 from dpjax.posteriors.hidden_totals.total_walk import check_family
-from dpjax.posteriors.plug_in import plug_in_posterior
+from dpjax.posteriors.mixed.parts import is_mixed, posterior_of_parts
+from dpjax.posteriors.plug_in import PlugInPosterior, plug_in_posterior
 from dpjax.posteriors.random_fields.field import network_of
 from dpjax.posteriors.random_fields.posterior import (
     check_field,
@@ -171,6 +172,8 @@ class _PlugIn(InferenceMethod):
     def suits(cls, released: Released) -> bool:
         if isinstance(released.statistic, FamilyStatistic):
             return not isinstance(released.mechanism, ParameterMechanism)
+        if is_mixed(released):
+            return True
         return _passes(lambda released: network_of(released).layout, released)
 
     @classmethod
@@ -179,6 +182,9 @@ class _PlugIn(InferenceMethod):
     ) -> Posterior:
         statistic = released.statistic
         flat = 1.0 if prior is None else prior
+        if is_mixed(released):
+            _refuse_increment(increment, "a network with numeric leaves")
+            return posterior_of_parts(key, released, prior, _tables, aware=False)
         if statistic.network is None and not isinstance(statistic, FamilyStatistic):
             _refuse_increment(increment, "marginal tables without a network")
             return field_posterior(key, released, flat, noise_aware=False)
@@ -187,6 +193,10 @@ class _PlugIn(InferenceMethod):
         _refuse_increment(increment, "an exponential family")
         total, n = statistic.decode(jnp.asarray(released.values), released.n)
         return conjugate_posterior(statistic.family, total, n, prior)
+
+
+def _tables(key: Key, released: Released, prior: Any) -> PlugInPosterior:
+    return plug_in_posterior(released, prior)
 
 
 def _refuse_increment(increment: Scalar, what: str) -> None:

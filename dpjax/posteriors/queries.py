@@ -26,12 +26,14 @@ from dpjax.tables.marginals import JunctionTree, log_tables
 _NEVER = -1e6  # logarithm that stands for the probability 0
 
 
-@partial(jax.jit, static_argnames=("net", "group"))
+@partial(jax.jit, static_argnames=("net", "group", "factored"))
 def log_joint(
     theta: Float[Array, " c"],
     evidence: Int32[Array, "n d"],
     net: BayesNet,
     group: tuple[int, ...],
+    factors: Float[Array, "n f"] | None = None,
+    factored: tuple[tuple[int, ...], ...] = (),
 ) -> Float[Array, "n k"]:
     """Log-probabilities of each record's known levels with each cell of a group.
 
@@ -40,14 +42,19 @@ def log_joint(
         evidence: level indices, or -1 where they are not known.
         net: the network.
         group: the variables whose joint levels are the cells.
+        factors: logarithms of further factors of each record's probability.
+        factored: groups of variables, each with a table of factors.
     """
-    layout = _layout(net, group)
+    layout = _layout(net, (*factored, group))
+    none = jnp.zeros((len(evidence), 0), theta.dtype)
 
-    def one(record):
-        return log_tables(layout, _factors(theta, net, layout, record))[-cells:]
+    def one(given):
+        record, more = given
+        return log_tables(layout, _factors(theta, net, layout, record, more))[-cells:]
 
     cells = int(np.diff(layout.offsets)[-1])
-    return each(one, evidence, partial(_at_once, layout))
+    given = evidence, none if factors is None else factors
+    return each(one, given, partial(_at_once, layout))
 
 
 @partial(jax.jit, static_argnames=("net", "largest"))
@@ -64,7 +71,7 @@ def complete(
     If `largest`, the records are the most probable ones with the known levels.
     Otherwise they are drawn from their joint distribution given the known levels.
     """
-    layout, families = _layout(net, ()), len(net.families)
+    layout, families = _layout(net), len(net.families)
     offsets = np.asarray(layout.offsets[families:-1], np.int32)
     last, widest = int(layout.length - offsets[0]) - 1, max(net.sizes)
     levels = jnp.arange(widest, dtype=jnp.int32)
@@ -104,16 +111,15 @@ def refuse_contradictions(log_joint: Float[Array, "*shape k"]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _layout(net: BayesNet, group: tuple[int, ...]) -> TableLayout:
-    """Node tables, the tables of single variables, and that of a group if any."""
+def _layout(net: BayesNet, groups: tuple[tuple[int, ...], ...] = ()) -> TableLayout:
+    """Node tables, the tables of single variables, and those of further groups."""
     singles = tuple((i,) for i in range(len(net.sizes)))
-    groups = (*net.families, *singles, *((group,) if group else ()))
-    return TableLayout(net.sizes, groups)
+    return TableLayout(net.sizes, (*net.families, *singles, *groups))
 
 
 def tables_at_once(net: BayesNet, group: tuple[int, ...]) -> Callable[[Sizes], int]:
     """Return for how many records at once `log_joint` computes tables."""
-    return partial(_at_once, _layout(net, group))
+    return partial(_at_once, _layout(net, (group,)))
 
 
 def _at_once(layout: TableLayout, sizes) -> int:
@@ -121,7 +127,9 @@ def _at_once(layout: TableLayout, sizes) -> int:
     return max(1, sizes.numbers // (8 * cliques.length))
 
 
-def _factors(theta: Array, net: BayesNet, layout: TableLayout, record: Array) -> Array:
+def _factors(
+    theta: Array, net: BayesNet, layout: TableLayout, record: Array, *more: Array
+) -> Array:
     """Logarithms of all tables of `layout`, given the known levels of one record."""
     variables = np.repeat(np.arange(len(net.sizes), dtype=np.uint32), net.sizes)
     levels = np.concatenate([np.arange(size, dtype=np.int32) for size in net.sizes])
@@ -129,5 +137,6 @@ def _factors(theta: Array, net: BayesNet, layout: TableLayout, record: Array) ->
     agrees = (known < 0) | (known == jnp.asarray(levels))
     tables = jnp.maximum(jnp.log(theta), _NEVER)
     singles = jnp.where(agrees, 0, _NEVER).astype(tables.dtype)
-    rest = layout.length - tables.size - singles.size
-    return jnp.concatenate([tables, singles, jnp.zeros(rest, tables.dtype)])
+    given = [tables, singles, *more]
+    rest = layout.length - sum(x.size for x in given)
+    return jnp.concatenate([*given, jnp.zeros(rest, tables.dtype)])

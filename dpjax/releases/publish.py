@@ -14,6 +14,7 @@ from dpjax._checks import brief
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.grouping import Grouped
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.multiplicities import MOST, Multiplicities
 from dpjax.data.persons import check_id, kept_rows
 from dpjax.data.sources import Table
@@ -22,12 +23,12 @@ from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
 from dpjax.releases.measuring import Rows, measured
 from dpjax.releases.released import Released
-from dpjax.statistics import Statistic
+from dpjax.statistics import MixedTotals, Statistic
 from dpjax.statistics.base import Columns
 
 
 def release(
-    what: BayesNet | Statistic,
+    what: BayesNet | MixedNet | Statistic,
     table: Records | Table | Grouped,
     *,
     epsilon: Epsilon | None = None,
@@ -47,7 +48,8 @@ def release(
 
     Args:
         what: a Bayesian network, to measure the table of each variable with its
-            parents; or another statistic, such as `Sufficient` of a family.
+            parents; a network with numeric leaves, for `MixedTotals`; or another
+            statistic, such as `Sufficient` of a family.
         table: a table whose columns are the variables, encoded records
             (`Schema.encode`), or any argument of `Schema.encode_batches`. For counts,
             `release` reads files, folders, Arrow data sets and iterables in batches, in
@@ -184,7 +186,7 @@ def _refuse_part(part: str | None, ledger: Ledger | None) -> None:
 
 
 def _budget(
-    what: BayesNet | Statistic,
+    what: BayesNet | MixedNet | Statistic,
     epsilon: Epsilon | None,
     adjacency: Adjacency | None,
     contributions: int | None,
@@ -209,10 +211,12 @@ def _budget(
 
 
 def _statistic(
-    recipe: Recipe, what: BayesNet | Statistic, adjacency: Adjacency
+    recipe: Recipe, what: BayesNet | MixedNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
     if isinstance(what, BayesNet):
         return recipe.statistic(what, adjacency)
+    if isinstance(what, MixedNet):
+        what = MixedTotals(what, adjacency)
     if not isinstance(what, Statistic):
         raise ValueError(
             "`what` must be a network or a statistic, such as `Sufficient`, got "
@@ -232,7 +236,7 @@ def _given(epsilon: Epsilon | None) -> Epsilon:
     return epsilon
 
 
-def _adjacency_of(what: BayesNet | Statistic, ledger: Ledger | None) -> Adjacency:
+def _adjacency_of(what: object, ledger: Ledger | None) -> Adjacency:
     stated: Any = getattr(what, "adjacency", None)
     if stated is None and ledger is not None:
         stated = ledger.adjacency

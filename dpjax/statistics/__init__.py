@@ -6,6 +6,7 @@ __all__ = [
     "FamilyStatistic",
     "FourierCoefficients",
     "MarginalContrasts",
+    "MixedTotals",
     "NetworkCounts",
     "PrintedFourier",
     "Statistic",
@@ -18,6 +19,7 @@ from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableS
 from dpjax.statistics.contrasts import Contrasts
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.marginal_contrasts import MarginalContrasts
+from dpjax.statistics.mixed_totals import MixedTotals
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.printed_fourier import PrintedFourier
 from dpjax.statistics.sufficient import Sufficient

@@ -24,13 +24,14 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.impossible import excluded_cells, refuse_counts
 from dpjax.data.intervals import Interval
+from dpjax.data.kinds import AnyVariable
 from dpjax.families import Family
 from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
-Columns = tuple[Categorical, ...] | tuple[Interval, ...]
-"""Variables of the columns of records: all categorical or all numeric."""
+Columns = tuple[Categorical, ...] | tuple[Interval, ...] | tuple[AnyVariable, ...]
+"""Variables of the columns of records: categorical, numeric, or some of both."""
 
 Changes = tuple[tuple[tuple[int, ...], int], ...]
 """Disjoint sets of the places of a vector's numbers, with a bound for each set."""

@@ -36,8 +36,8 @@ MUTANTS = (
         "branch left out",
         "evidence: a missing cell is level 0",
         _EVIDENCE,
-        "found[:, i] = np.where(codes == variable.size, UNKNOWN, codes)",
-        "found[:, i] = np.where(codes == variable.size, 0, codes)",
+        "return np.where(codes == variable.size, UNKNOWN, codes), outside",
+        "return np.where(codes == variable.size, 0, codes), outside",
         (_IN + "test_files_with_gaps_are_evidence",),
     ),
 )

@@ -10,7 +10,7 @@ import importlib.metadata
 ADJACENCIES = ("replace-one", "add-remove")
 AUDITED = (
     *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
-    *("sums-poisson", "sums-gaussian", "k-norm-sums"),
+    *("sums-poisson", "sums-gaussian", "k-norm-sums", "mixed-totals"),
     *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
     *("gaussian-grid", "posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),

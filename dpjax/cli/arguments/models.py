@@ -24,7 +24,7 @@ def add_model_options(command: Parser) -> None:
     command.common(
         "--network",
         help='for bayes-net: a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
-        "naive-bayes:TARGET",
+        "naive-bayes:TARGET; with dpjax release, numeric variables may be leaves",
     )
     command.number(
         "--order", "for marginals: number of variables of each table; all are released"

@@ -13,9 +13,9 @@ def add(commands) -> None:
         "predict",
         help="predict a variable of new records from a release",
         description="Write CSV to standard output, with a row for each record and a "
-        "column p_<level> for each level of the target; for a regression, columns "
-        "mean, lower and upper. Standard error says which method was used. Costs no "
-        "privacy of the released table.",
+        "column p_<level> for each level of the target; for a regression or a numeric "
+        "leaf, columns mean, lower and upper. Standard error says which method was "
+        "used. Costs no privacy of the released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.further_releases()
@@ -45,7 +45,8 @@ def add(commands) -> None:
     )
     command.number(
         "--level",
-        "for a regression: probability of the interval (default: 0.95)",
+        "for a regression or a numeric leaf: probability of the interval (default: "
+        "0.95)",
         kind=float,
     )
 

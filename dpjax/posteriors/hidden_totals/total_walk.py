@@ -3,7 +3,7 @@
 The parameters of the family are integrated out.
 """
 
-__all__ = ["check_family", "infer"]
+__all__ = ["all_walks", "check_family", "infer"]
 
 from typing import Any, NamedTuple
 
@@ -48,15 +48,11 @@ def infer(
             if check_family(one)[0] != statistic:
                 raise differing("statistic, family and `units`")
         _check_number(found[0], family.fewest)
-    numbers = [found[0].n for found in tables]
-    n = (
-        None
-        if numbers[0] is None
-        else jnp.stack([jnp.asarray(x, float) for x in numbers])
-    )
+    sizes = [jnp.asarray(x.n, float) for x, *_ in tables if x.n is not None]
+    n = jnp.stack(sizes) if sizes else None
     releases = tuple(tuple(map(_noisy, found)) for found in tables)
     hidden = HiddenTotal(releases, n, prior, statistic, family)
-    return family, prior, _all_walks(key, hidden, chains, warmup, draws)
+    return family, prior, all_walks(key, hidden, chains, warmup, draws)
 
 
 def _noisy(released: Released) -> Noisy:
@@ -98,9 +94,10 @@ def _check_number(released: Released, fewest: int) -> None:
 
 
 @eqx.filter_jit
-def _all_walks(
+def all_walks(
     key: Key, hidden: HiddenTotal, chains: int, warmup: int, draws: int
 ) -> tuple[Any, Array, Array, Array]:
+    """Run all chains; return parameters, totals, numbers of records, and shares."""
     walks = moment_walks if hidden.family.has_coordinates else _walks
     totals, n, hyper, accepted = walks(key, hidden, chains, warmup, draws)
     totals, n = totals.sum(axis=-2), n.sum(axis=-1)

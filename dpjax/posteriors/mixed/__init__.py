@@ -1,0 +1,1 @@
+"""Posteriors of networks with numeric leaves."""

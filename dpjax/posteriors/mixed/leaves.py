@@ -1,0 +1,260 @@
+"""Posteriors of numeric leaves, given the noisy totals of each row of their parents.
+
+All rows of all leaves share one compiled program, in the scale of the bounds.
+"""
+
+__all__ = ["LeafPosterior", "NumbersWithNoise", "leaf_posteriors"]
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float, Int, Real
+
+from dpjax._checks import typed_key
+from dpjax._platforms import each
+from dpjax._types import Key
+from dpjax.data.intervals import Interval
+from dpjax.families import Family, Gaussian, conjugate_posterior
+from dpjax.families.conjugate_base import as_arrays, host
+from dpjax.families.gaussian import NormalInverseGammaParameters
+from dpjax.families.log_densities import log_gamma_ratio
+from dpjax.families.marginal_laws import StudentLaw
+from dpjax.mechanisms import Mechanism, MechanismWithLaw
+from dpjax.noise import LaplaceLaw, laplace
+from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy
+from dpjax.posteriors.hidden_totals.mixture import ConjugateMixture
+from dpjax.posteriors.hidden_totals.total_walk import all_walks
+from dpjax.posteriors.laws import laplace_law
+from dpjax.privacy import ADD_REMOVE, Adjacency, Guarantee
+from dpjax.releases.released import Released
+from dpjax.statistics import MixedTotals, Sufficient
+
+_UNIT = Gaussian(-1.0, 1.0)
+_MOST_COMPONENTS = 200  # of the distribution of a value in a row, for its quantiles
+_HALVINGS = 50
+_CHAINS = {"chains": 4, "warmup": 200, "draws": 300}
+
+
+class NumbersWithNoise(MechanismWithLaw):
+    """Some numbers of a release with Laplace noise, in a unit of their own.
+
+    The noise is treated as continuous: its lattice is much finer than the noise.
+
+    Args:
+        rate: inverse scale of the noise of each number.
+        whole: the mechanism of the release, whose adjacency and cost these are.
+    """
+
+    rate: Float[Array, " m"]
+    whole: Mechanism
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The adjacency of the release."""
+        return self.whole.adjacency
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """Add an independent draw of noise to each number of `exact`."""
+        typed_key(key=key)
+        rates = jnp.broadcast_to(self.rate, exact.shape)
+        return exact.astype(float) + laplace.sample(key, 1.0, exact.shape) / rates
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Return the log-density of each released number, given the exact numbers."""
+        return self.noise(released.shape).log_prob(released, exact)
+
+    def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
+        """Return the continuous Laplace distribution of the noise, of shape `shape`."""
+        return LaplaceLaw(jnp.broadcast_to(self.rate, shape), discrete=False)
+
+    def guarantee(self) -> Guarantee:
+        """Return the privacy cost of the whole release."""
+        return self.whole.guarantee()
+
+
+class LeafPosterior(ConjugateMixture):
+    """Posterior of a numeric leaf's mean and variance, for each row of its parents.
+
+    The axes of arrays are the leaf's parents, in order. Rows are independent.
+
+    Args:
+        family: the Gaussian family with the leaf's bounds; static.
+        parameters: parameters of the conjugate posterior of every drawn total of a row;
+            the first axes are chains and draws.
+        accepted: share of accepted proposals of each row's chains, 1 without chains.
+        aware: whether the noise of the release is taken into account; static.
+    """
+
+    family: Family = eqx.field(static=True)
+    parameters: Any
+    accepted: Float[Array, "..."]
+    aware: bool = eqx.field(static=True)
+
+    @property
+    def method(self) -> str:
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
+        return "hidden-totals" if self.aware else "plug-in"
+
+    def update(self, records: Any, key: Key | None = None) -> "LeafPosterior":
+        """Raise `ValueError`, since the records have the leaf's parents too."""
+        raise self._undefined("update", "`update` of the network's posterior")
+
+    def log_density(self, values: Float[Array, " n"]) -> Float[Array, "n r"]:
+        """Log predictive density of each value, clipped to the bounds, in each row."""
+        return _log_density(self._flat, jnp.clip(values, *self.family.bounds[0]))
+
+    def quantiles(
+        self, weights: Float[np.ndarray, "n r"], q: float
+    ) -> Float[np.ndarray, " n"]:
+        """Return q-quantiles of mixtures of the rows' predictive laws, on the host.
+
+        The distributions are those of a value before clipping. At most 200 of the drawn
+        totals of a row are used.
+        """
+        step = -(-self.components // _MOST_COMPONENTS)
+        p = NormalInverseGammaParameters(*host(*(x[::step] for x in self._flat)))
+        spread = np.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
+        law = StudentLaw(p.mean, spread, 2 * p.shape)
+        ends = law.ppf(q)
+        low, high = (np.full(len(weights), x) for x in (ends.min(), ends.max()))
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            rows = law.cdf(middle[:, None, None]).mean(axis=1)
+            below = (rows * weights).sum(axis=1) < q
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    @property
+    def _flat(self) -> NormalInverseGammaParameters:
+        """The parameters with components on the first axis and rows on the second."""
+        size = self.components
+        return jax.tree.map(lambda x: x.reshape(size, -1), self.parameters)
+
+
+@jax.jit
+def _log_density(
+    p: NormalInverseGammaParameters, values: Float[Array, " n"]
+) -> Float[Array, "n r"]:
+    degrees, spread = 2 * p.shape, jnp.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
+    half, none = jnp.full_like(degrees, 0.5), jnp.zeros_like(degrees)
+    top = log_gamma_ratio(p.shape, half, none)
+    top = top - jnp.log(degrees * np.pi) / 2 - jnp.log(spread)
+
+    def one(value):
+        off = (value - p.mean) / spread
+        logs = top - (degrees + 1) / 2 * jnp.log1p(off**2 / degrees)
+        return logsumexp(logs, axis=0) - np.log(len(logs))
+
+    return each(one, values, lambda sizes: sizes.numbers // degrees.size)
+
+
+def leaf_posteriors(
+    key: Key,
+    released: Released,
+    priors: Mapping[str, NormalInverseGammaParameters],
+    *,
+    aware: bool,
+) -> dict[str, LeafPosterior]:
+    """Compute the posterior of every leaf, given a release of `MixedTotals`.
+
+    With `aware`, Markov chains draw the hidden totals of each row and its number of
+    records, which has a flat prior, from its three noisy numbers (see
+    `family_posterior`). Otherwise these numbers are moved to possible values, and the
+    results treated as exact.
+
+    Args:
+        key: typed JAX key of the chains.
+        released: the release.
+        priors: conjugate parameters of each leaf, by name, of the shape of its rows.
+        aware: whether the noise is taken into account.
+    """
+    statistic = released.statistic
+    assert isinstance(statistic, MixedTotals)
+    net = statistic.net
+    noisy = jnp.concatenate(statistic.split(released.values)[1])
+    by_leaf = [_scaled(priors[leaf.name], leaf) for leaf in net.leaves]
+    joined = jax.tree.map(lambda *x: jnp.concatenate([*map(jnp.ravel, x)]), *by_leaf)
+    over = (Interval("z", -1.0, 1.0),)
+    row = Sufficient.of("gaussian", over, ADD_REMOVE, statistic.steps)
+    if aware:
+        rate = jnp.broadcast_to(laplace_law(released).rate, released.values.shape)
+        rates = jnp.concatenate(statistic.split(rate)[1])
+        found, accepted = _walks(key, noisy, rates, joined, row, released.mechanism)
+    else:
+        found, accepted = _plug_in(noisy, joined, row), jnp.ones((len(noisy), 1, 1))
+    posteriors, start = {}, 0
+    for i, leaf in enumerate(net.leaves):
+        shape, end = net.shape(i), start + priors[leaf.name].mean.size
+        own = jax.tree.map(lambda x, a=start, b=end: x[a:b], found)
+        own = jax.tree.map(lambda x, s=shape: _rows_last(x, s), own)
+        family = Gaussian(leaf.lower, leaf.upper)
+        shares = _rows_last(accepted[start:end], shape)
+        own = _unscaled(own, leaf)
+        posteriors[leaf.name] = LeafPosterior(family, own, shares, aware)
+        start = end
+    return posteriors
+
+
+@eqx.filter_jit
+def _walks(
+    key: Key,
+    noisy: Float[Array, "r 3"],
+    rates: Float[Array, "r 3"],
+    priors: NormalInverseGammaParameters,
+    row: Sufficient,
+    whole: Mechanism,
+) -> tuple[NormalInverseGammaParameters, Float[Array, "r chains kinds"]]:
+    def walk(key, noisy, rate, prior):
+        noise = NumbersWithNoise(rate, whole)
+        hidden = HiddenTotal(((Noisy(noisy, noise),),), None, prior, row, _UNIT)
+        parameters, _, _, accepted = all_walks(key, hidden, **_CHAINS)
+        return parameters, accepted
+
+    return jax.vmap(walk)(jr.split(key, len(noisy)), noisy, rates, priors)
+
+
+@eqx.filter_jit
+def _plug_in(
+    noisy: Float[Array, "r 3"], priors: NormalInverseGammaParameters, row: Sufficient
+) -> NormalInverseGammaParameters:
+    def one(noisy, prior):
+        total, n = row.decode(noisy)
+        found: Any = conjugate_posterior(_UNIT, total, n, prior).parameters
+        return jax.tree.map(lambda x: x[None, None], found)
+
+    return jax.vmap(one)(noisy, priors)
+
+
+def _rows_last(values: Array, shape: tuple[int, ...]) -> Array:
+    """Move rows from the first axis to the last axes, one for each parent."""
+    moved = jnp.moveaxis(values, 0, -1)
+    return moved.reshape(*moved.shape[:-1], *shape)
+
+
+def _scaled(
+    p: NormalInverseGammaParameters, leaf: Interval
+) -> NormalInverseGammaParameters:
+    """Convert parameters to those of values that are scaled to [-1, 1]."""
+    p, centre, half = as_arrays(p), *_middle(leaf)
+    mean, scale = (p.mean - centre) / half, p.scale / half**2
+    return p._replace(mean=mean, scale=scale)
+
+
+def _unscaled(
+    p: NormalInverseGammaParameters, leaf: Interval
+) -> NormalInverseGammaParameters:
+    centre, half = _middle(leaf)
+    return p._replace(mean=centre + half * p.mean, scale=half**2 * p.scale)
+
+
+def _middle(leaf: Interval) -> tuple[float, float]:
+    family = Gaussian(leaf.lower, leaf.upper)
+    return family.centre[0], family.half_width
