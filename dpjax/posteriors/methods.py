@@ -112,9 +112,13 @@ class _Samples(InferenceMethod):
             )
         mechanism = released.mechanism
         assert isinstance(mechanism, ParameterMechanism)
-        values, names = mechanism.parameters(released.values), mechanism.parameter_names
-        if names is not None:
-            return SampledParameters(names, values)
+        values, statistic = mechanism.parameters(released.values), released.statistic
+        shapes = mechanism.parameter_shapes
+        if isinstance(statistic, FamilyStatistic):
+            shapes = shapes or {"probability": (statistic.length,)}
+            values = jnp.atleast_2d(values)
+            names, sizes = tuple(shapes), tuple(shapes.values())
+            return SampledParameters(names, values, sizes, statistic.family)
         return SampledPosterior(released.net, jnp.atleast_2d(values))
 
 

@@ -3,6 +3,7 @@
 __all__ = ["DrawnPosterior", "SampledParameters", "SampledPosterior"]
 
 import abc
+import math
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,13 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import typed_key
+from dpjax._checks import array_of, typed_key
 from dpjax._platforms import Sizes, each
+from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.families.conjugate_base import FamilyPosterior, probability
+from dpjax.families.conjugate_base import FamilyPosterior, host, probability
+from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
 from dpjax.posteriors import prediction
 from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.queries import log_joint, tables_at_once
@@ -111,11 +114,15 @@ class SampledPosterior(DrawnPosterior):
 class SampledParameters(FamilyPosterior):
     """Empirical distribution of released samples of an exponential family's parameters.
 
-    `log_prob` and `update` raise `ValueError`.
+    `log_prob` and `update` raise `ValueError`. Predictions of a regression are averages
+    over the samples, and their intervals include the noise of a target.
 
     Args:
         names: names of the parameters.
-        samples: array with a row for each sample and a column for each parameter.
+        samples: array with a row for each sample; each parameter has one column or, if
+            it has a shape, as many columns as entries.
+        shapes: shape of each parameter; none means that all are numbers.
+        family: the exponential family, or None.
 
     Privacy:
         Post-processing of a release has no privacy cost.
@@ -126,11 +133,35 @@ class SampledParameters(FamilyPosterior):
 
     names: tuple[str, ...] = eqx.field(static=True)
     samples: Float[Array, "samples p"]
+    shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True, default=())
+    family: Any = eqx.field(static=True, default=None)
 
     @property
     def method(self) -> str:
         """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "samples"
+
+    def predict(self, features: Any) -> Array:
+        """Return a regression's expected target for each row of `features`."""
+        return self._targets(features).mean(axis=0)
+
+    def interval(
+        self, features: Any, level: float = 0.95
+    ) -> tuple[HostArray, HostArray]:
+        """Return lower and upper ends of each target's central prediction interval."""
+        probability(level=level)
+        targets, noise = host(self._targets(features), self.parameters()["variance"])
+        law = StudentLaw(targets, np.sqrt(noise)[:, None], None)
+        lower, upper = (mixture_quantile(law, (1 + x * level) / 2) for x in (-1, 1))
+        return lower, upper
+
+    def _targets(self, features: Any) -> Array:
+        """Expected target by sample and row."""
+        if self.family is None or not self.family.predicts:
+            raise self._no_regression()
+        rows, drawn = array_of(features, "features").astype(float), self.parameters()
+        offset = drawn.get("intercept", jnp.zeros(len(self.samples)))
+        return offset[:, None] + matmul(drawn["weights"], rows.T)
 
     def parameters(self) -> dict[str, Array]:
         """Return a dictionary from parameter name to the array of its samples."""
@@ -163,7 +194,13 @@ class SampledParameters(FamilyPosterior):
         raise self._undefined("update", _NO_UPDATE)
 
     def _by_name(self, values: Array) -> dict[str, Array]:
-        return {name: values[..., i] for i, name in enumerate(self.names)}
+        shapes = self.shapes or ((),) * len(self.names)
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = jnp.split(values, ends[:-1], axis=-1)
+        return {
+            name: part.reshape(*values.shape[:-1], *shape)
+            for name, part, shape in zip(self.names, parts, shapes, strict=True)
+        }
 
 
 def _distinct(known: Array) -> tuple[Array, Array]:
