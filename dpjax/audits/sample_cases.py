@@ -3,6 +3,7 @@
 __all__ = ["SAMPLE_CASES"]
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
@@ -113,8 +114,9 @@ def _family(
     def law(records: tuple[tuple[float, ...], ...]) -> Law:
         table = np.array(records, np.float32).reshape(-1, family.columns)
         scores, unit = mechanism.scores(np.asarray(statistic.measure(table)).tolist())
-        return [exponentials(scores, unit, _PRECISION).lower.tolist()]
+        return [exponentials(scores, unit, precision).lower.tolist()]
 
+    precision = _PRECISION + 3 * _N * math.ceil(epsilon)  # no weight becomes 0
     pairs = [
         pair
         for ends in itertools.combinations(itertools.product(*family.bounds), 2)

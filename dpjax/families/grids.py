@@ -3,7 +3,6 @@
 __all__ = ["Natural", "OnGrid", "Points", "Truncation", "all_of", "at_most", "ball"]
 
 import abc
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -94,7 +93,10 @@ def spaced(
 
 def all_of(axes: Sequence[np.ndarray]) -> Points:
     """Return all combinations of one entry, which may be a row, of each axis."""
-    return np.array([np.hstack(point) for point in itertools.product(*axes)], float)
+    columns = [np.asarray(axis, float).reshape(len(axis), -1) for axis in axes]
+    places = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1)
+    both = zip(columns, places, strict=True)
+    return np.concatenate([column[place] for column, place in both], axis=1)
 
 
 def ball(size: int, radius: int) -> Int[np.ndarray, "j size"]:

@@ -1,10 +1,9 @@
 """The choice of limits of a family's parameters, from public facts alone."""
 
-__all__ = ["choose_truncation", "expected_divergence", "most_points"]
+__all__ = ["Truths", "choose_truncation", "most_points"]
 
 import functools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,8 @@ from dpjax.privacy import REPLACE_ONE, Adjacency
 _USUAL = 0.05  # share of the limits that true parameters are assumed to be within
 _GUESS = 1000  # number of records if n is private
 _FEW = 10_000  # points of one or two parameters
-_TRUTHS, _TRIED = 100, 1600  # points of the grids for a choice
+_MANY, _TRUTHS = 5000, 100  # points, of which some are taken as true parameters
+_TRIED = 1600  # points of a grid whose limits are tried
 _WIDEST = 20  # shares that are tried
 _MOST_VALUES = 1000
 
@@ -56,7 +56,7 @@ def choose_truncation(
         n: number of records, or a public guess of it; None: 1000.
         lowest: the lowest temperature.
     """
-    divergence = expected_divergence(family)
+    truths = Truths(family)
     times = (2 if adjacency == REPLACE_ONE else 1) / float(epsilon)
 
     def risk(share: float) -> float:
@@ -64,27 +64,47 @@ def choose_truncation(
         widest = family.sampling_sensitivity(adjacency, limits).value
         temperature = max(lowest, times * widest)
         points = family.grid(limits, most_points(family, limits, _TRIED))
-        return divergence(points, (n or _GUESS) / temperature)
+        return float(truths.of_sample(points, (n or _GUESS) / temperature).mean())
 
     return family.truncation(min(SHARES[:_WIDEST], key=risk))
 
 
-def expected_divergence(family: Family) -> Callable[[np.ndarray, float], float]:
-    """Return the expected divergence of a sample, by points and effective records.
+class Truths:
+    """True parameters on a coarse grid within usual limits, and errors about them.
 
-    The sample is from the posterior of so many records, uniform on the points.
+    Parameters are left out if records within the bounds cannot have their expectations.
+
+    Attributes:
+        usual: the limits, which follow from the bounds of the records.
+        mean: expected S(x) / `scales` for each of the true parameters.
     """
-    usual = family.truncation(_USUAL)
-    truths = family.grid(usual, most_points(family, usual, _TRUTHS))
-    mean, scales = family.expected(truths), np.array(family.scales())[None, :]
-    natural, log_g = family.natural(truths)
-    best = (natural * scales * mean).sum(axis=1) + log_g
 
-    def of_points(points: np.ndarray, records: float) -> float:
-        natural, log_g = family.natural(points)
-        logs = mean @ (natural * scales).T + log_g[None, :]
-        weights = np.exp(records * (logs - logs.max(axis=1, keepdims=True)))
-        weights /= weights.sum(axis=1, keepdims=True)
-        return float(((best[:, None] - logs) * weights).sum(axis=1).mean())
+    def __init__(self, family: Family) -> None:
+        self.family, self.usual = family, family.truncation(_USUAL)
+        points = family.grid(self.usual, most_points(family, self.usual, _MANY))
+        means = family.expected(points)
+        possible = np.flatnonzero((np.abs(means) <= 1).all(axis=1))
+        ends = 0, len(possible) - 1
+        some = possible[np.linspace(*ends, min(_TRUTHS, len(possible))).astype(int)]
+        self.mean, points = means[some], points[some]
+        scaled, log_g = self.scaled(points)
+        self.best = (scaled * self.mean).sum(axis=1) + log_g
 
-    return of_points
+    def scaled(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return natural parameters of S(x) / `scales`, and log g, at points."""
+        natural, log_g = self.family.natural(points)
+        return natural * np.array(self.family.scales())[None, :], log_g
+
+    def divergences(self, points: np.ndarray) -> np.ndarray:
+        """Return KL(true ‖ point) of a record, in nats, by truth and point."""
+        scaled, log_g = self.scaled(points)
+        return self.best[:, None] - self.mean @ scaled.T - log_g[None, :]
+
+    def of_sample(self, points: np.ndarray, records: float) -> np.ndarray:
+        """Return the expected divergence of a sample, by truth.
+
+        The sample is from the posterior, uniform on the points, of so many records.
+        """
+        errors = self.divergences(points)
+        weights = np.exp(records * (errors.min(axis=1, keepdims=True) - errors))
+        return (errors * weights).sum(axis=1) / weights.sum(axis=1)
