@@ -42,17 +42,18 @@ def family_outlooks(
     expectation is exact for a uniform prior.
 
     Raises:
-        ValueError: if the family has no default limits of its parameters.
+        ValueError: if the family has no default limits of its parameters, or the
+            statistic is for another adjacency.
     """
+    statistic.sensitivity(budget.adjacency)  # raises if it is for another adjacency
     truths, public = Truths(statistic.family), budget.adjacency == REPLACE_ONE
     outlooks = []
     for recipe in (*map(recipe_of, _NAMES), *mechanisms):
-        with contextlib.suppress(ValueError):  # for too large or small a budget
+        refused = ValueError if recipe.kind == _LIMITED else ()
+        with contextlib.suppress(refused):  # for too large or small a budget
             made = recipe.mechanism(statistic, budget, n if public else None)
-            outlook = _outlook(
-                jr.clone(key), str(recipe), made, truths, statistic, n, repeats
-            )
-            outlooks.append(outlook)
+            given = str(recipe), made, truths, statistic
+            outlooks.append(_outlook(jr.clone(key), *given, n, repeats))
     return sorted(outlooks, key=lambda outlook: outlook.divergence)
 
 

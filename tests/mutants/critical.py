@@ -165,7 +165,8 @@ FUNCTIONS = {
         "NetworkPosteriorSampler._exponent", "NetworkPosteriorSampler._checked",
     ),
     "mechanisms/parameter_grid.py": (
-        "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
+        "ParameterGrid.__post_init__", "ParameterGrid._refuse_unbounded",
+        "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
         "_integers", "widest_grid", "ParameterGrid.sample_loss",
         "ParameterGrid.posterior_scores",
@@ -192,8 +193,18 @@ FUNCTIONS = {
     "mechanisms/recipes.py": (
         "Laplace.mechanism", "_WithSplit.per_record", "_of_cost",
         "Fourier.mechanism", "KNorm.mechanism",
-        "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
+    "mechanisms/sampling_recipes.py": (
+        "_FromPosterior.mechanism", "MapCells.mechanism",
+    ),
+    "mechanisms/cell_choice.py": ("choose_cells",),
+    "families/grids.py": ("spaced",),
+    "families/moment_grids.py": (
+        "RegressionGrid.grid", "RegressionGrid._limits",
+        "RegressionGrid._likelihood_diameter", "RegressionGrid._likelihood_radius",
+        "GaussianGrid.grid",
+    ),
+    "statistics/base.py": ("FamilyStatistic.counts_levels",),
     "mechanisms/base.py": (
         "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
         "all_tables",
