@@ -273,11 +273,13 @@ def test_counts_of_levels_are_sampled_like_a_table(recipe, adjacency):
     assert (0.18 if recipe == "map-cells" else 0.5) * 2 <= worst <= 2 + 1e-9
 
 
-def test_only_exact_counts_of_levels_are_a_table():
+def test_only_exact_counts_of_levels_are_a_table(monkeypatch):
     once = Sufficient.of("categorical", DIE, "add-remove")
     twice = Sufficient.of("categorical", DIE, "add-remove", 2)
     coin = Sufficient.of("bernoulli", (dp.Variable("x", (0, 1)),), "add-remove")
     assert [x.counts_levels for x in (once, twice, coin)] == [True, False, False]
+    monkeypatch.setattr(Categorical, "ranges", lambda self: ((-1.0, 1.0),) * 3)
+    assert not once.counts_levels
 
 
 def released(family, recipe, adjacency="add-remove", **options):

@@ -18,7 +18,7 @@ from dpjax.families import (
 )
 from dpjax.families.grids import at_most, ball
 from dpjax.mechanisms import CellMass
-from dpjax.mechanisms.cell_choice import _risk, _truths, choose_cells
+from dpjax.mechanisms.cell_choice import choose_cells, expected_error
 from dpjax.mechanisms.truncation_choice import Truths, choose_truncation, most_points
 from dpjax.privacy import PureDP
 from dpjax.statistics import Sufficient
@@ -121,7 +121,7 @@ def test_chosen_cells_have_a_smaller_expected_error():
         cost = PureDP(Fraction(epsilon), "replace-one")
         made = choose_cells(ROWS.layout, cost, n)
         usual = CellMass.calibrate(ROWS.layout, epsilon, "replace-one", omega="1/10")
-        errors = [_risk(x, n, _truths(2)) for x in (made, usual)]
+        errors = [expected_error(x, n) for x in (made, usual)]
         assert errors[0] < 0.2 * errors[1]
         assert made.guarantee() == cost
     given = choose_cells(ROWS.layout, ONE, 100, omega="1/4", units=4, temperature=2)

@@ -1,6 +1,6 @@
 """The choice of the cells of `CellMass`, from public facts alone."""
 
-__all__ = ["choose_cells"]
+__all__ = ["choose_cells", "expected_error"]
 
 import contextlib
 import itertools
@@ -50,7 +50,7 @@ def choose_cells(
     Raises:
         ValueError: if an argument is out of range, or no grid has at most 4,096 cells.
     """
-    alpha, truths = exact_epsilon(prior, "prior"), _truths(max(layout.sizes))
+    alpha = exact_epsilon(prior, "prior")
     heat = None if temperature is None else exact_epsilon(temperature, "temperature")
     lowest = None if omega is None else exact_epsilon(omega, "omega")
     risks = {}
@@ -60,7 +60,7 @@ def choose_cells(
                 layout, cost.epsilon, cost.adjacency,
                 omega=grid.omega, temperature=t, prior=alpha, units=grid.units,
             )  # fmt: skip
-            risks[made] = _risk(made, n or _GUESS, truths)
+            risks[made] = expected_error(made, n or _GUESS)
     if not risks:
         raise ValueError(
             "`omega` and `units` must be given for map-cells on these tables, such as "
@@ -80,7 +80,7 @@ def _grids(
             continue
         with contextlib.suppress(ValueError):  # for too many cells, or too few points
             grid = CellGrid(layout, lowest, number, prior)
-            if math.prod(len(row.points) for row in grid.rows) <= _MOST_CELLS:
+            if grid.size <= _MOST_CELLS:
                 yield grid
 
 
@@ -97,8 +97,9 @@ def _truths(levels: int) -> list[np.ndarray]:
     ]
 
 
-def _risk(mechanism: CellMass, n: int, truths: list[np.ndarray]) -> float:
-    """Expected divergence of a row, over rows and over true tables."""
+def expected_error(mechanism: CellMass, n: int) -> float:
+    """Return the expected KL(true ‖ drawn) of a row, over rows and true tables."""
+    truths = _truths(max(mechanism.grid.layout.sizes))
     rows, risks = mechanism.grid.rows, []
     counts_of = [n / number for number in _rows_of(mechanism.grid.layout)]
     sharpness = float(mechanism.rate) * (1 << SCORE_BITS)

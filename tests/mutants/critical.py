@@ -197,7 +197,6 @@ FUNCTIONS = {
     "mechanisms/sampling_recipes.py": (
         "_FromPosterior.mechanism", "MapCells.mechanism",
     ),
-    "mechanisms/cell_choice.py": ("choose_cells",),
     "families/grids.py": ("spaced",),
     "families/moment_grids.py": (
         "RegressionGrid.grid", "RegressionGrid._limits",
@@ -251,6 +250,8 @@ _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
 _SAMPLING_LOSS = "mechanisms/sampling_loss.py:"
+_SAMPLING = "mechanisms/sampling_recipes.py:"
+_MOMENTS = "families/moment_grids.py:"
 _FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
 EXEMPT = {
     ("data/sources/queries.py:Query._with_keys", "if made.is_pyspark():"): (
@@ -311,6 +312,15 @@ EXEMPT = {
         "the larger of two distances that differ by a width at most"
     ),
     ("mechanisms/parameter_grid.py:widest_grid", "for grid in grids:"): _CHOICE,
+    (_FAMILY, "lowest_used ="): _CHOICE,
+    ("statistics/base.py:FamilyStatistic.counts_levels", "family ="): _LOUD,
+    (_SAMPLING + "_FromPosterior.mechanism", "common |="): _LOUD,
+    (_SAMPLING + "MapCells.mechanism", "options ="): _LOUD,
+    (_MOMENTS + "RegressionGrid._likelihood_radius", "nearest ="): (
+        "one of several candidates, of which the largest range is taken"
+    ),
+    (_MOMENTS + "GaussianGrid.grid", "highest ="): _CHOICE,
+    (_MOMENTS + "GaussianGrid.grid", "correlations ="): _LOUD,
     (_FAMILY, "bounds = tuple("): _CHOICE,
     (_FAMILY, "size = int("): _CHOICE,
     (_FAMILY, "if truncation is not None:"): _CHOICE,
