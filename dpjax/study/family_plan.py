@@ -16,7 +16,7 @@ import jax.random as jr
 import numpy as np
 
 from dpjax._types import Key
-from dpjax.mechanisms import ExactMechanism, FamilyPosteriorSampler, Mechanism
+from dpjax.mechanisms import ExactMechanism, Mechanism
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.mechanisms.truncation_choice import Truths, most_points
 from dpjax.privacy import REPLACE_ONE, PureDP
@@ -66,11 +66,12 @@ def _outlook(
     n: int,
     repeats: int,
 ) -> Outlook:
-    if isinstance(made, FamilyPosteriorSampler):
-        records = n / float(made.temperature)
-        error = truths.of_sample(made.grid.places, records).mean()
-        choices: dict[str, Any] = {"temperature": float(made.temperature)}
-        choices |= {x: [*ends] for x, ends in made.grid.truncation.items()}
+    if not made.additive:
+        sampler: Any = made  # the only kind of a family that adds no noise
+        temperature, grid = float(sampler.temperature), sampler.grid
+        error = truths.of_sample(grid.places, n / temperature).mean()
+        choices: dict[str, Any] = {"temperature": temperature}
+        choices |= {x: [*ends] for x, ends in grid.truncation.items()}
         return Outlook.of_divergence(name, float(error), 0.0, choices, True)
     errors = _with_noise(key, made.for_studies(), truths, statistic, n, repeats)
     by_repeat = errors.mean(axis=1)

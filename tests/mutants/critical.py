@@ -344,7 +344,6 @@ EXEMPT = {
     ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"
     ),
-    ("mechanisms/recipes.py:PosteriorSample.mechanism", "common |= {name"): _CHOICE,
     ("mechanisms/base.py:tables_of", "return None"): _LOUD,
     ("mechanisms/base.py:all_tables", "layout ="): _TEXT,
     ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (
