@@ -276,7 +276,7 @@ def test_counts_of_levels_are_sampled_like_a_table(recipe, adjacency):
 def test_only_exact_counts_of_levels_are_a_table(monkeypatch):
     once = Sufficient.of("categorical", DIE, "add-remove")
     twice = Sufficient.of("categorical", DIE, "add-remove", 2)
-    coin = Sufficient.of("bernoulli", (dp.Variable("x", (0, 1)),), "add-remove")
+    coin = Sufficient.of("bernoulli", (dp.Variable("x", (0, 1)),), "replace-one")
     assert [x.counts_levels for x in (once, twice, coin)] == [True, False, False]
     monkeypatch.setattr(Categorical, "ranges", lambda self: ((-1.0, 1.0),) * 3)
     assert not once.counts_levels

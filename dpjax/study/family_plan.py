@@ -49,8 +49,8 @@ def family_outlooks(
     truths, public = Truths(statistic.family), budget.adjacency == REPLACE_ONE
     outlooks = []
     for recipe in (*map(recipe_of, _NAMES), *mechanisms):
-        refused = ValueError if recipe.kind == _LIMITED else ()
-        with contextlib.suppress(refused):  # for too large or small a budget
+        refused = [ValueError] if recipe.kind == _LIMITED else []
+        with contextlib.suppress(*refused):  # for too large or small a budget
             made = recipe.mechanism(statistic, budget, n if public else None)
             given = str(recipe), made, truths, statistic
             outlooks.append(_outlook(jr.clone(key), *given, n, repeats))
