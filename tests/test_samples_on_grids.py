@@ -342,7 +342,8 @@ def test_a_release_of_samples_finds_the_parameters(family, recipe, tmp_path, cap
 def test_samples_of_a_regression_predict(tmp_path):
     made = released("linear-regression", "posterior-sample", samples=2)
     fitted = dp.posterior(made)
-    drawn, rows = fitted.parameters(), np.array([[0.0], [3.0]], np.float32)
+    drawn = {name: np.asarray(x) for name, x in fitted.parameters().items()}
+    rows = np.array([[0.0], [3.0]], np.float32)
     expected = drawn["intercept"][:, None] + drawn["weights"] @ rows.T
     np.testing.assert_allclose(fitted.predict(rows), expected.mean(0), rtol=1e-5)
     lower, upper = fitted.interval(rows, 0.8)
