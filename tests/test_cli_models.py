@@ -119,8 +119,8 @@ GAUSSIAN = ("--model", "gaussian", "--ignore", "y", "--mechanism", "posterior-sa
         ),
         (
             "numbers.csv", "numbers.json",
-            (*REGRESSION, "--target", "y", "--mechanism", "posterior-sample"),
-            "`mechanism` must be 'laplace'",
+            (*REGRESSION, "--target", "y", "--mechanism", "map-cells"),
+            "`mechanism` must be one for",
         ),
         ("levels.csv", "levels.json", (), "`network` must be given"),
         ("levels.csv", "levels.json", (*REGRESSION, "--target", "t"), "Interval"),

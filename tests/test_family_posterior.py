@@ -1,6 +1,5 @@
 """Posterior samples of exponential families: privacy by enumeration of every law."""
 
-import functools
 from fractions import Fraction
 
 import jax
@@ -10,9 +9,11 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.intervals import Interval
+from dpjax.families import Poisson
 from dpjax.mechanisms import FamilyPosteriorSampler
+from dpjax.mechanisms.truncation_choice import choose_truncation
 from dpjax.statistics import Sufficient
-from tests.helpers.neighbours import data_sets, neighbouring_pairs, worst_loss
+from tests.helpers.family_samples import log_law, loss_of, rounded_records
 from tests.helpers.statistical import assert_counts_follow
 
 LEVELS = (dp.Variable("x", (0, 1)),)
@@ -59,32 +60,7 @@ def single_vectors(name, adjacency):
         records = np.linspace(variable.lower, variable.upper, 241)
     else:
         records = np.arange(variable.size)
-    measure = jax.jit(jax.vmap(statistic.measure))
-    vectors = np.asarray(measure(records.reshape(-1, 1, 1)))
-    return np.unique(vectors, axis=0)
-
-
-def log_law(mechanism, vector):
-    scores, unit = mechanism.scores([int(x) for x in vector])
-    logits = np.array([float(unit * (s - max(scores))) for s in scores])
-    return logits - np.logaddexp.reduce(logits)
-
-
-def loss_of(mechanism, vectors, n):
-    """Over all neighbours of n records, or n and n + 1."""
-
-    @functools.cache
-    def of_total(total):
-        return log_law(mechanism, total)
-
-    def law(data):
-        return of_total(tuple(map(sum, zip(*data, strict=True))) or zero)
-
-    zero = (0,) * len(vectors[0])
-    vectors = list(map(tuple, vectors))
-    sizes = {n, n + (mechanism.adjacency == "add-remove")}
-    pairs = neighbouring_pairs(data_sets(vectors, sizes), vectors, mechanism.adjacency)
-    return worst_loss(law, pairs)
+    return rounded_records(statistic, records.reshape(-1, 1))
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
@@ -191,9 +167,10 @@ def test_either_truncation_or_temperature_gives_the_other():
     given = calibrated("poisson", "replace-one", truncation=None, temperature="4")
     wider = calibrated("poisson", "replace-one", truncation=None, temperature="8")
     assert wider.grid.limits[0][1] < given.grid.limits[0][1]
-    usual = calibrated("poisson", "replace-one", truncation=None)
-    assert usual.grid.limits == (("rate", pytest.approx(0.15), 3.0),)
-    assert usual.guarantee().epsilon == 2
+    chosen = calibrated("poisson", "replace-one", truncation=None)
+    assert chosen.guarantee().epsilon == 2
+    wanted = choose_truncation(Poisson(3), Fraction(2), "replace-one", None)
+    assert chosen.grid.truncation == wanted
 
 
 @pytest.mark.parametrize(
@@ -213,18 +190,17 @@ def test_wrong_choices_are_refused(name, options, message):
 
 
 def test_what_has_no_grid_is_not_published():
-    variables = (Interval("x", 0, 1), Interval("y", 0, 1))
-    statistic = Sufficient.of("linear-regression", variables, "replace-one")
+    variables = (dp.Variable("x", (0, 1, 2)),)
+    scaled = Sufficient.of("categorical", variables, "replace-one", 2)
+    options = {"epsilon": 1, "adjacency": "replace-one"}
+    limits = {"probability": (0.1, 0.8)}
     with pytest.raises(ValueError, match="`mechanism` must be 'laplace'"):
         dp.release(
-            statistic, np.zeros((3, 2)), epsilon=1, adjacency="replace-one",
-            mechanism="posterior-sample",
+            scaled, np.zeros((3, 1), int), **options,
+            mechanism=dp.recipes.Map(truncation=limits),
         )  # fmt: skip
     with pytest.raises(ValueError, match="`mechanism` must be one for"):
-        dp.release(
-            statistic, np.zeros((3, 2)), epsilon=1, adjacency="replace-one",
-            mechanism="map",
-        )  # fmt: skip
+        dp.release(scaled, np.zeros((3, 1), int), **options, mechanism="map-cells")
 
 
 def test_foreign_options_are_refused():

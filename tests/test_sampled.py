@@ -243,11 +243,6 @@ def test_wrong_options_are_refused(options, message):
         release(**options)
 
 
-def test_map_cells_must_be_told_omega():
-    with pytest.raises(ValueError, match="`omega` must be given"):
-        release("map-cells")
-
-
 @pytest.mark.parametrize("mechanism", ["posterior-sample", "map", "map-cells"])
 def test_samples_are_of_all_families_and_of_nothing_else(mechanism, tmp_path):
     """What another statistic measures may look like counts: ε would be wrong."""

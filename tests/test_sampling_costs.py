@@ -262,7 +262,7 @@ def test_the_widest_truncation_that_a_temperature_allows():
         ParameterGrid(
             Poisson(3), (("rate", *Poisson(3).truncation(share)["rate"]),), 9, 3, 0
         )
-        for share in parameter_grid._SHARES
+        for share in parameter_grid.SHARES
     ]
     widths = [grid.widest("add-remove") for grid in tried]
     assert made.grid.widest("add-remove") == max(x for x in widths if x <= 4)

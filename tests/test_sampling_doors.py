@@ -11,6 +11,9 @@ from dpjax.mechanisms.recipes import recipe_of
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 
 NET = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
+MANY = dp.BayesNet.from_parents(
+    {"x": [*range(8)], "y": [*range(8)]}, {"x": [], "y": ["x"]}
+)
 RECORDS = np.array([[0, 1], [1, 1], [0, 0]], np.uint8)
 NUMBERS = Sufficient.of("gaussian", (Interval("v", 0, 3),), "add-remove", 3)
 BOTH = ["replace-one", "add-remove"]
@@ -64,9 +67,9 @@ class Untouched:
             "`mechanism` must be",
         ),
         (NetworkCounts(NET), {"mechanism": "fourier"}, "`mechanism` must be"),
-        (NUMBERS, {"mechanism": "map"}, "`mechanism` must be"),
+        (NUMBERS, {"mechanism": "map-cells"}, "`mechanism` must be"),
         (NUMBERS, {"mechanism": "fourier"}, "`mechanism` must be"),
-        (NET, {"mechanism": "map-cells"}, "`omega` must be given"),
+        (MANY, {"mechanism": "map-cells"}, "`omega` and `units` must be given"),
         (NET, {"mechanism": dp.recipes.Map(omega="1/2")}, "`omega` must be below"),
         (NET, {"epsilon": "1e-9"}, "between 2"),
         (NET, {"mechanism": dp.recipes.Laplace({"y": "1/2"})}, "`split` must add up"),

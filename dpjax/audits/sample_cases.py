@@ -3,6 +3,7 @@
 __all__ = ["SAMPLE_CASES"]
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
@@ -14,7 +15,13 @@ from dpjax.audits.exact import Law
 from dpjax.audits.subjects import IN_REALS, Subject, cases, drawn
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.families import Family, GaussianMean, Poisson
+from dpjax.families import (
+    Family,
+    GaussianMean,
+    LinearRegression,
+    MultivariateGaussian,
+    Poisson,
+)
 from dpjax.mechanisms import (
     CellMass,
     FamilyPosteriorSampler,
@@ -29,6 +36,8 @@ from dpjax.statistics import Sufficient
 _N = 20  # records
 _COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 _DIE = BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
+_LINE = LinearRegression((-1.0,), (1.0,), (-1.0, 1.0))
+_PLANE = MultivariateGaussian((-1.0, -1.0), (1.0, 1.0))
 _PRECISION = 96  # bits of weights
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -85,11 +94,12 @@ def _cells(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 
 
 def _family(
-    family: Family, units: int, epsilon: Fraction, adjacency: Adjacency
+    family: Family, units: int, points: int, epsilon: Fraction, adjacency: Adjacency
 ) -> Subject:
-    """Neighbours have records at the bounds; one record moves to a bound or appears."""
-    (bounds,) = family.bounds
-    statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
+    """Neighbours have records at two corners of the bounds, and one record differs."""
+    numbered = enumerate(family.bounds)
+    variables = tuple(Interval(f"x{i}", *ends) for i, ends in numbered)
+    statistic = Sufficient(family, variables, adjacency, units)
     mechanism = FamilyPosteriorSampler.calibrate(
         family,
         statistic.steps,
@@ -97,22 +107,27 @@ def _family(
         epsilon,
         adjacency,
         n=_N if adjacency == REPLACE_ONE else None,
-        points=200,
+        points=points,
     )
 
     @cache
-    def law(records: tuple[float, ...]) -> Law:
-        table = np.array(records, np.float32)[:, None]
+    def law(records: tuple[tuple[float, ...], ...]) -> Law:
+        table = np.array(records, np.float32).reshape(-1, family.columns)
         scores, unit = mechanism.scores(np.asarray(statistic.measure(table)).tolist())
-        return [exponentials(scores, unit, _PRECISION).lower.tolist()]
+        return [exponentials(scores, unit, precision).lower.tolist()]
 
-    pairs = list(_at_bounds(*bounds, adjacency))
+    precision = _PRECISION + 3 * _N * math.ceil(epsilon)  # no weight becomes 0
+    pairs = [
+        pair
+        for ends in itertools.combinations(itertools.product(*family.bounds), 2)
+        for pair in _at_ends(*ends, adjacency)
+    ]
     return Subject(mechanism.guarantee(), law, pairs)
 
 
-def _at_bounds(
-    least: float, most: float, adjacency: Adjacency
-) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
+def _at_ends(
+    least: tuple[float, ...], most: tuple[float, ...], adjacency: Adjacency
+) -> Iterator[tuple]:
     for ones in range(_N):
         others = (least,) * (_N - 1 - ones) + (most,) * ones
         if adjacency == REPLACE_ONE:
@@ -153,8 +168,10 @@ SAMPLE_CASES = cases(
         "posterior-grid": partial(_grid, False),
         "map-grid": partial(_grid, True),
         "map-cells": _cells,
-        "poisson-grid": partial(_family, Poisson(3), 3),
-        "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16),
+        "poisson-grid": partial(_family, Poisson(3), 3, 200),
+        "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16, 200),
+        "regression-grid": partial(_family, _LINE, 16, 7),
+        "multivariate-grid": partial(_family, _PLANE, 16, 3),
     },
 ) + cases("real", {"posterior-sample": _float_sample, "regression-sample": _regression})
 """Audit cases for samples from posteriors and for exponential mechanisms."""

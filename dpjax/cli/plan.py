@@ -5,25 +5,34 @@ __all__ = ["run"]
 import argparse
 import dataclasses
 import json
+import math
+from typing import Any
 
 from jaxtyping import Array
 
-from dpjax.cli.options import network_of, saying
+from dpjax.cli.models import MODELS, chosen_model
+from dpjax.cli.options import saying
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.choice import posterior
 from dpjax.privacy import exact_epsilon, unit_of
 from dpjax.releases.released import load
-from dpjax.study.plan import Outlook, Plan, plan
+from dpjax.statistics import Statistic
+from dpjax.study.outlooks import Outlook, Plan
+from dpjax.study.plan import plan
+
+_WITHOUT_PLAN = ("marginals", "hmm")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax plan` with the given options."""
-    net = network_of(options.network, Schema.from_json(options.schema))
+    schema = Schema.from_json(options.schema)
+    models = {name: MODELS[name] for name in MODELS if name not in _WITHOUT_PLAN}
+    what = chosen_model(options, models).make(options, schema)
     with saying("plan", "simulating releases"):
         planned = plan(
-            net,
+            what,
             options.n,
             exact_epsilon(options.epsilon),
             options.adjacency,
@@ -31,19 +40,28 @@ def run(options: argparse.Namespace) -> None:
             contributions=1 if options.contributions is None else options.contributions,
             repeats=options.repeats,
             mechanisms=options.mechanism,
-            tables=None if options.like is None else _tables_like(options.like, net),
+            tables=None if options.like is None else _tables_like(options.like, what),
         )
     if options.json:
-        facts = {**dataclasses.asdict(planned), "preferred": planned.preferred}
-        print(json.dumps(facts))
+        print(json.dumps(_facts(planned)))
         return
     print(_table(planned, options.like))
 
 
-def _tables_like(path: str, net: BayesNet) -> dict[str, Array]:
+def _facts(planned: Plan) -> dict[str, Any]:
+    """Return the plan as plain data, without the errors that a family does not have."""
+    facts = dataclasses.asdict(planned)
+    facts["outlooks"] = [
+        {name: x for name, x in outlook.items() if x == x}  # NaN differs from itself
+        for outlook in facts["outlooks"]
+    ]
+    return {**facts, "preferred": planned.preferred, "not_worth": planned.not_worth}
+
+
+def _tables_like(path: str, what: BayesNet | Statistic) -> dict[str, Array]:
     """Return the mean tables of a release of the same network."""
     released = load(path)
-    if released.statistic.network != net:
+    if released.statistic.network is None or released.statistic.network != what:
         raise ValueError(
             f"`like` must be a release of the network and schema given, {path} is not."
         )
@@ -52,14 +70,19 @@ def _tables_like(path: str, net: BayesNet) -> dict[str, Array]:
 
 def _table(planned: Plan, like: str | None) -> str:
     tables = "drawn uniformly" if like is None else f"as in {like}"
+    of_rows = not math.isnan(planned.outlooks[0].kl)
+    heads = ("KL of a row", "variation of a row") if of_rows else ("", "")
     lines = [
         f"n = {planned.n}, ε = {planned.epsilon}, {planned.adjacency}, "
-        f"{planned.repeats} repeats, tables {tables}",
+        f"{planned.repeats} repeats{f', tables {tables}' if of_rows else ''}",
         f"unit: {unit_of(planned.contributions)}",
-        f"{'expected':<22}{'KL of a record':>18}{'KL of a row':>18}"
-        f"{'variation of a row':>20}  choices",
+        f"{'expected':<22}{'KL of a record':>18}{heads[0]:>18}{heads[1]:>20}  choices",
     ]
     lines += [_line(outlook) for outlook in planned.outlooks]
+    lines += [
+        f"not worth its ε: {name}, with {ratio:.3g} times the error of added noise"
+        for name, ratio in planned.not_worth.items()
+    ]
     return "\n".join([*lines, f"prefer: {planned.preferred}"])
 
 
@@ -70,6 +93,8 @@ def _line(outlook: Outlook) -> str:
     choices = ", ".join(
         f"{name} {_show(value)}" for name, value in outlook.choices.items()
     )
+    if math.isnan(outlook.kl):
+        kl = variation = ""
     numbers = f"{divergence:>18}{kl:>18}{variation:>20}"
     return f"{outlook.name:<22}{numbers}  {choices}".rstrip()
 

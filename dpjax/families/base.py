@@ -23,23 +23,19 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from dpjax._checks import array_of, one_of
 from dpjax._registry import Registry
 from dpjax._types import Flat, Scalar
 from dpjax.families.conjugate_base import ConjugatePosterior
+from dpjax.families.grids import Natural, OnGrid, Points, Truncation
 from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]
 """Lower or upper bounds, one per column."""
-Truncation = Mapping[str, tuple[float | int, float | int]]
-"""Least and largest value of each parameter, by name."""
 Number = Float[Array, ""]
 Total = Real[Array, " m"]  # sum of the statistic over all records
-Points = Float[np.ndarray, "j p"]  # parameters by name, in alphabetical order
-Natural = tuple[Float[np.ndarray, "j m"], Float[np.ndarray, " j"]]  # θ and log g(θ)
 
 
 class Bound(NamedTuple):
@@ -49,7 +45,7 @@ class Bound(NamedTuple):
     tight: bool = True
 
 
-class Family(abc.ABC):
+class Family(OnGrid):
     """An exponential family of records x within public bounds; an immutable value.
 
     The density of x is h(x) g(θ) exp(θᵀS(x)), with parameters θ and statistic S(x).
@@ -58,16 +54,10 @@ class Family(abc.ABC):
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.
     """
 
-    name: ClassVar[str]
-    """The name of the family in files and on the command line."""
     categorical: ClassVar[bool] = False
     """Whether records are indices of levels."""
     predicts: ClassVar[bool] = False
     """Whether the family is a regression of the last column on the others."""
-    on_grid: ClassVar[bool] = False
-    """Whether `natural` is defined, for posteriors on a grid of the parameters."""
-    parameters: ClassVar[Truncation]
-    """Name and open range of each parameter that posterior sampling must truncate."""
     priors: ClassVar[Mapping[type, type[ConjugatePosterior]]]
     """Posterior class by type of prior parameters; the type of `prior()` is first."""
 
@@ -191,31 +181,6 @@ class Family(abc.ABC):
         """
         return self.law_of(parameters)(self, parameters)
 
-    def natural(self, points: Points) -> Natural:
-        """Return natural parameters θ and log g(θ) at each of `points` (rows).
-
-        Raises:
-            ValueError: if the family has more than two parameters.
-        """
-        raise ValueError(
-            f"`family` must have one or two parameters for a grid, got {self.name}."
-        )
-
-    def truncation(self, share: float) -> Truncation:
-        """Derive limits of the parameters from the bounds of the records.
-
-        Args:
-            share: number in (0, 1). The smaller it is, the wider are the limits, such
-                as [share · upper, upper] for the rate of a Poisson family.
-
-        Raises:
-            ValueError: if the family derives no limits from bounds.
-        """
-        names = ", ".join(f"{name!r}: (least, most)" for name in self.parameters)
-        raise ValueError(
-            f"`truncation` must be given for the {self.name} family: {{{names}}}."
-        )
-
     def sampling_sensitivity(
         self, adjacency: Adjacency, truncation: Truncation | None = None
     ) -> Bound:
@@ -253,7 +218,9 @@ class Family(abc.ABC):
 
     def _limits(self, truncation: Truncation) -> Truncation:
         """Return `truncation` if it bounds every parameter within its open range."""
-        for name, (start, end) in self.parameters.items():
+        of_grid = bool(truncation) and {*truncation} <= {*self.grid_parameters}
+        known = self.grid_parameters if of_grid else self.parameters
+        for name, (start, end) in known.items():
             least, most = truncation.get(name, (math.nan, math.nan))
             if not start < least <= most < end:
                 raise ValueError(
@@ -262,9 +229,9 @@ class Family(abc.ABC):
                     f"{end}, got {truncation.get(name, 'no bounds')}: without, one "
                     "posterior sample is not private."
                 )
-        if unknown := set(truncation) - set(self.parameters):
+        if unknown := set(truncation) - set(known):
             raise ValueError(
-                f"`truncation` must name parameters among {sorted(self.parameters)}, "
+                f"`truncation` must name parameters among {sorted(known)}, "
                 f"got {min(unknown)!r}."
             )
         return truncation

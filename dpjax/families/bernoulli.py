@@ -90,7 +90,6 @@ class Bernoulli(SumFamily):
     """
 
     name: ClassVar[str] = "bernoulli"
-    on_grid: ClassVar[bool] = True
     priors: ClassVar = {BetaParameters: BetaPosterior}
     categorical: ClassVar[bool] = True
     parameters: ClassVar[Truncation] = {"probability": (0.0, 1.0)}
@@ -145,6 +144,10 @@ class Bernoulli(SumFamily):
         """Return the log-odds θ of each probability p, and log g(θ) = log(1 - p)."""
         p = points[:, 0]
         return (np.log(p) - np.log1p(-p))[:, None], np.log1p(-p)
+
+    def expected(self, points: Points) -> Points:
+        """Return the probability of 1."""
+        return points
 
     def truncation(self, share: float) -> Truncation:
         """Return the interval [share / 2, 1 - share / 2] of the probability of 1."""

@@ -44,7 +44,6 @@ class Exponential(ClippedFamily):
     lower: float | int = 0.0
 
     name: ClassVar[str] = "exponential"
-    on_grid: ClassVar[bool] = True
     priors: ClassVar = {GammaParameters: GammaPosterior}
     parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
 
@@ -117,6 +116,10 @@ class Exponential(ClippedFamily):
     def natural(self, points: Points) -> Natural:
         """Return the natural parameter θ = -λ and log g(θ) = log λ for each rate λ."""
         return -points, np.log(points[:, 0])
+
+    def expected(self, points: Points) -> Points:
+        """Return the inverse of the rate, divided by `upper`."""
+        return 1 / (points * self.upper)
 
     def truncation(self, share: float) -> Truncation:
         """Limit the rate so that its inverse is in [share · upper, upper]."""

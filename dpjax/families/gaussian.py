@@ -134,7 +134,6 @@ class Gaussian(MomentFamily):
     upper: float | int
 
     name: ClassVar[str] = "gaussian"
-    on_grid: ClassVar[bool] = True
     priors: ClassVar = {NormalInverseGammaParameters: NormalInverseGammaPosterior}
     parameters: ClassVar[Truncation] = {
         "mean": (-math.inf, math.inf),
@@ -222,6 +221,12 @@ class Gaussian(MomentFamily):
         mean, variance = points[:, 0] - self.centre[0], points[:, 1]
         natural = np.stack([mean / variance, -1 / (2 * variance)], axis=1)
         return natural, -(mean**2) / (2 * variance) - np.log(variance) / 2
+
+    def expected(self, points: Points) -> Points:
+        """Return the expectations of z and z², divided by their scales."""
+        mean = points[:, 0] - self.centre[0]
+        both = np.stack([mean, mean**2 + points[:, 1]], axis=1)
+        return both / np.array(self.scales())[None, :]
 
     def truncation(self, share: float) -> Truncation:
         """Limit the mean to the bounds, the sd to [share · half width, half width]."""

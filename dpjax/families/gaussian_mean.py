@@ -102,7 +102,6 @@ class GaussianMean(ClippedFamily):
     variance: float | int
 
     name: ClassVar[str] = "gaussian-mean"
-    on_grid: ClassVar[bool] = True
     priors: ClassVar = {NormalParameters: NormalPosterior}
     parameters: ClassVar[Truncation] = {"mean": (-math.inf, math.inf)}
 
@@ -185,6 +184,10 @@ class GaussianMean(ClippedFamily):
         """Return θ = (m - lower) / variance and log g(θ) for each mean m."""
         natural = (points - self.lower) / self.variance
         return natural, -self.variance * natural[:, 0] ** 2 / 2
+
+    def expected(self, points: Points) -> Points:
+        """Return the mean's distance from `lower`, divided by the width."""
+        return (points - self.lower) / self.width
 
     def truncation(self, share: float) -> Truncation:
         """Limit the mean to the bounds of the records; `share` is not used."""

@@ -24,8 +24,8 @@ from dpjax.families.conjugate_regression import (
     RegressionParameters,
     RegressionPosterior,
 )
-from dpjax.families.likelihood import largest_normal_range
-from dpjax.families.moments import MomentFamily, split
+from dpjax.families.moment_grids import RegressionGrid
+from dpjax.families.moments import split
 from dpjax.families.regression_totals import (
     column_sds,
     hierarchical_prior,
@@ -39,7 +39,7 @@ _Parameters = RegressionParameters | KnownNoiseParameters
 
 
 @dataclass(frozen=True)
-class LinearRegression(MomentFamily):
+class LinearRegression(RegressionGrid):
     r"""Linear regression of the last column y on the other columns x.
 
     The statistic consists of the products of every two columns. With an intercept, all
@@ -266,31 +266,3 @@ class LinearRegression(MomentFamily):
         if not self.intercept:
             return rows
         return jnp.concatenate([jnp.ones((rows.shape[0], 1)), rows], axis=1)
-
-    def _limits(self, truncation: Truncation) -> Truncation:
-        limits = super()._limits(truncation)
-        if limits["norm"][0] != 0:
-            raise ValueError(
-                f"`truncation` must let the norm start at 0, got {limits['norm'][0]}."
-            )
-        return limits
-
-    @property
-    def _reach(self) -> float:
-        """The largest norm of a record's features (with 1 for an intercept)."""
-        return math.hypot(*self.half_widths[:-1], 1.0 if self.intercept else 0.0)
-
-    def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """The smaller of τR²/2, since residuals are in ±R, and `_likelihood_radius`."""
-        residual = self.half_widths[-1] + limits["norm"][1] * self._reach
-        most = limits["precision"][1] * residual**2 / 2
-        return Bound(min(most, self._likelihood_radius(limits).value), tight=False)
-
-    def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The range is largest for features at the bounds, parallel to the weights."""
-        least, most = limits["precision"]
-        ends = [target - self.centre[-1] for target in self.target]
-        nearest = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
-        distances = nearest, self.half_widths[-1]
-        reach = limits["norm"][1] * self._reach
-        return largest_normal_range(distances, reach, (1 / most, 1 / least))

@@ -127,6 +127,24 @@ class MomentFamily(FamilyWithLaw):
         top = jnp.concatenate([jnp.asarray(n, float)[None], first])[None, :]
         return jnp.concatenate([top, jnp.column_stack([first, second])])
 
+    def _per_unit(
+        self, linear: Float[np.ndarray, "j d"], precision: Float[np.ndarray, "j d d"]
+    ) -> Float[np.ndarray, "j m"]:
+        """Natural parameters of a normal law whose `linear` is precision times mean."""
+        rows, columns = np.triu_indices(self.columns)
+        factor = np.where(rows == columns, 0.5, 1.0)[None, :]
+        products = -precision[:, rows, columns] * factor
+        scaled = np.concatenate([linear, products] if self.linear else [products], 1)
+        return scaled / np.array(self.scales())[None, :]
+
+    def _moments(
+        self, mean: Float[np.ndarray, "j d"], covariance: Float[np.ndarray, "j d d"]
+    ) -> Float[np.ndarray, "j m"]:
+        """Expected S(x) / `scales`, from moments of the scaled columns."""
+        rows, columns = np.triu_indices(self.columns)
+        products = covariance[:, rows, columns] + mean[:, rows] * mean[:, columns]
+        return np.concatenate([mean, products] if self.linear else [products], axis=1)
+
     @property
     def fewest(self) -> int:
         """Columns plus 1: the scatter matrix of fewer records is singular."""

@@ -27,8 +27,9 @@ from dpjax.families.bounds import intervals
 from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import inverse_wishart_log_density
 from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
+from dpjax.families.moment_grids import GaussianGrid
 from dpjax.families.moment_totals import log_normal_moments
-from dpjax.families.moments import MomentFamily, over, split
+from dpjax.families.moments import over, split
 
 
 class NormalInverseWishartParameters(NamedTuple):
@@ -143,7 +144,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
 
 @dataclass(frozen=True)
-class MultivariateGaussian(MomentFamily):
+class MultivariateGaussian(GaussianGrid):
     r"""The multivariate Gaussian family with unknown mean and covariance.
 
     The statistic of a record x is $(z_i, z_i z_j)_{i \le j}$, where z = x - c and c is
@@ -231,7 +232,8 @@ class MultivariateGaussian(MomentFamily):
 
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
         """The supremum has means x and x', and the least variance along x' - x."""
-        return Bound(self._diagonal / (2 * limits["variance"][0]))
+        diagonal, (least, _) = self._diagonal_and_eigenvalues(limits)
+        return Bound(diagonal / (2 * least))
 
     def _likelihood_radius(self, limits: Truncation) -> Bound:
         """The range is largest for a record at a corner of the bounds.
@@ -239,15 +241,17 @@ class MultivariateGaussian(MomentFamily):
         Its density is largest with the mean at this corner, and smallest with the mean
         at the opposite corner.
         """
-        least, most = limits["variance"]
-        worst = max(math.log(v / least) + self._diagonal / v for v in (least, most))
+        diagonal, (least, most) = self._diagonal_and_eigenvalues(limits)
+        worst = max(math.log(v / least) + diagonal / v for v in (least, most))
         others = (self.columns - 1) * math.log(most / least)
         return Bound((worst + others) / 2)
 
-    @property
-    def _diagonal(self) -> float:
-        """Squared length of the diagonal between the lower and the upper bounds."""
-        return sum((upper - lower) ** 2 for lower, upper in self.bounds)
+    def _diagonal_and_eigenvalues(self, limits: Truncation) -> tuple[float, Any]:
+        """Squared diagonal of the bounds, as for the eigenvalues: of scaled columns?"""
+        if "eigenvalue" in limits:
+            return 4.0 * self.columns, limits["eigenvalue"]
+        widths = (upper - lower for lower, upper in self.bounds)
+        return sum(width**2 for width in widths), limits["variance"]
 
 
 def _outer(vector: Array) -> Array:

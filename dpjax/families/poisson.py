@@ -45,7 +45,6 @@ class Poisson(ClippedFamily):
     upper: int
 
     name: ClassVar[str] = "poisson"
-    on_grid: ClassVar[bool] = True
     priors: ClassVar = {GammaParameters: GammaPosterior}
     parameters: ClassVar[Truncation] = {"rate": (0.0, math.inf)}
 
@@ -123,6 +122,10 @@ class Poisson(ClippedFamily):
     def natural(self, points: Points) -> Natural:
         """Return the natural parameter θ = log λ and log g(θ) = -λ for each rate λ."""
         return np.log(points), -points[:, 0]
+
+    def expected(self, points: Points) -> Points:
+        """Return the rate divided by `upper`."""
+        return points / self.upper
 
     def truncation(self, share: float) -> Truncation:
         """Limit the rate to [share · upper, upper]."""

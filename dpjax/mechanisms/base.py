@@ -36,7 +36,7 @@ from dpjax.noise import NoiseLaw
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
-from dpjax.statistics import Statistic, TableStatistic
+from dpjax.statistics import FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.layout import TableLayout
 
@@ -221,8 +221,8 @@ class ParameterMechanism(ExactMechanism):
     """An exact mechanism that releases parameters of a model, not noisy statistics."""
 
     @property
-    def parameter_names(self) -> tuple[str, ...] | None:
-        """Names on the last axis of `parameters`, or None for tables of a network."""
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]] | None:
+        """Names and shapes on the last axis of `parameters`, or None for tables."""
         return None
 
     @abc.abstractmethod
@@ -233,8 +233,8 @@ class ParameterMechanism(ExactMechanism):
 class PosteriorSampler(ParameterMechanism):
     """A mechanism that draws from a tempered posterior on a grid.
 
-    A subclass has the fields `temperature` and `cost`, a guarantee, and a property
-    `loss`, the ε of all draws derived from public facts. `cost` must allow `loss`.
+    A subclass has fields `temperature` and `cost`, a guarantee, and a property `loss`,
+    the ε of all draws from public facts, which `cost` must allow.
     """
 
     def __check_init__(self: Any):
@@ -280,9 +280,11 @@ def on_host(exact: Integers) -> Int[np.ndarray, " m"]:
 
 
 def tables_of(statistic: Statistic) -> TableLayout | None:
-    """Return the network's table layout if the statistic counts all tables, or None."""
+    """Return the layout if it counts all tables, or a family's levels, or None."""
     if isinstance(statistic, TableStatistic) and statistic.measured == statistic.layout:
         return statistic.layout
+    if isinstance(statistic, FamilyStatistic) and statistic.counts_levels:
+        return TableLayout((statistic.length,), ((0,),))
     return None
 
 

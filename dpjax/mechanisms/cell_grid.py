@@ -108,6 +108,11 @@ class CellGrid:
             *parents, levels = self.layout.shape(group)
             yield SimplexGrid(levels, self.units, least), math.prod(parents)
 
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return math.prod(_points(grid) ** number for grid, number in self._tables())
+
     @cached_property
     def log_range(self) -> Fraction:
         """Largest minus smallest log-probability of one record over the grid."""

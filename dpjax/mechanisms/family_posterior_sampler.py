@@ -1,6 +1,6 @@
 """Publishable samples from the truncated, tempered posterior of an exponential family.
 
-The samples are on a public grid of one or two parameters, and drawn without rounding.
+The samples are on a public grid of the parameters, and drawn without rounding.
 """
 
 __all__ = ["FamilyPosteriorSampler"]
@@ -29,6 +29,7 @@ from dpjax.mechanisms.parameter_grid import (
     widest_grid,
 )
 from dpjax.mechanisms.sampling_loss import lowest_temperature
+from dpjax.mechanisms.truncation_choice import choose_truncation, most_points
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.privacy import (
     ADJACENCIES,
@@ -41,14 +42,16 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import FamilyStatistic, Statistic
 
-_USUAL_SHARE = 0.05
+_MAP = "family-map-on-grid"
 
 
+@partial(base.MECHANISMS.add_as, _MAP)
 @base.MECHANISMS.add
 class FamilyPosteriorSampler(base.PosteriorSampler):
     r"""Draw parameters θ from $\propto \xi(\theta) \, p(X | \theta)^{1/T}$ on a grid.
 
-    ξ is the prior, X the records and T a temperature. `calibrate` makes the sampler. A
+    ξ is the prior, X the records and T a temperature. `calibrate` makes the sampler,
+    and, with the prior to the power 1/T too, the exponential mechanism for the mode. A
     release consists of indices on the axes of the grid, one row for each sample.
 
     Privacy:
@@ -72,6 +75,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     samples: int = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
     cost: PureDP = eqx.field(static=True)
+    tempered_prior: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         refuse_prior(self.prior, self.grid.family)
@@ -91,25 +95,31 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         samples: int = 1,
         prior: Prior | None = None,
         points: int | None = None,
+        tempered_prior: bool = False,
     ) -> "FamilyPosteriorSampler":
-        """Make the sampler whose m samples together cost at most `epsilon`.
+        r"""Make the sampler whose m samples together cost at most `epsilon`.
+
+        With `tempered_prior`, the law is $\propto \exp(\epsilon u / 2\Delta)$ for the
+        score u = log(prior × likelihood), and tends to the mode as ε grows.
 
         Args:
-            family: a Bernoulli, Poisson, exponential, Gaussian mean or Gaussian family.
+            family: a family whose parameters have a grid.
             units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
             lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
             epsilon: the budget; if truncation and T are both given, less may be spent.
             adjacency: "replace-one" or "add-remove".
             n: number of records if it is public, else None.
             truncation: least and largest value of each parameter, by name. None: the
-                widest `family.truncation` that T allows or, if T is not given,
-                `family.truncation(0.05)`. No data are used.
+                widest `family.truncation` that T allows or, if T is not given, the one
+                of least expected error (`choose_truncation`). No data are used.
             temperature: T > 0. None: the lowest T that ε allows, but at least 1.
             samples: number m of samples.
             prior: mean of the scaled statistics, and the number of records that the
                 prior is worth. None: uniform on the grid.
-            points: number of grid values of each parameter. None: 1,000 for one
-                parameter, 100 for each of two.
+            points: number of grid values of each parameter. None: as many as make at
+                most 10,000 points of one or two parameters, and 65,536 of more.
+            tempered_prior: whether the prior is also taken to the power 1/T; then a
+                derived T may be below 1.
 
         Raises:
             ValueError: if an argument is outside its range, the truncation leaves the
@@ -117,12 +127,6 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         """
         one_of(ADJACENCIES, adjacency=adjacency)
         whole(1, samples=samples)
-        if not family.on_grid:
-            raise ValueError(
-                "`mechanism` must be 'laplace' to publish a "
-                f"{family.name}: samples of its posterior are in real arithmetic, for "
-                "studies."
-            )
         refuse_prior(prior, family)
         budget = exact_epsilon(epsilon)
         each = budget / samples
@@ -133,36 +137,44 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
                 (name, float(least), float(most))
                 for name, (least, most) in sorted(limits.items())
             )
-            size = int(points or (1000 if len(bounds) == 1 else 100))
+            size = int(points or most_points(family, limits))
             return ParameterGrid(family, bounds, size, units, lowest)
 
         if truncation is not None:
             grid = grid_within(truncation)
         elif given is None:
-            grid = grid_within(family.truncation(_USUAL_SHARE))
+            lowest_used = 0 if tempered_prior else 1
+            chosen = choose_truncation(family, each, adjacency, n, lowest_used)
+            grid = grid_within(chosen)
         else:
             grid = widest_grid(family, grid_within, each * given, adjacency)
         n = n if adjacency == REPLACE_ONE else None
-        loss = partial(grid.sample_loss, adjacency=adjacency, prior=prior, n=n)
+        loss = partial(
+            grid.sample_loss,
+            adjacency=adjacency,
+            prior=prior,
+            n=n,
+            tempered=tempered_prior,
+        )
         least = given or lowest_temperature(grid.widest(adjacency), each, loss, n)
-        derived = given is None and least >= 1
+        derived = given is None and (tempered_prior or least >= 1)
         used = least if derived else given or Fraction(1)
         spent = budget if derived else min(budget, samples * loss(used))
-        return cls(grid, used, prior, int(samples), n, PureDP(spent, adjacency))
+        cost = PureDP(spent, adjacency)
+        return cls(grid, used, prior, int(samples), n, cost, tempered_prior)
 
     @property
     def loss(self) -> Fraction:
         """The ε of all samples together, computed from public choices alone."""
         return self.samples * self.grid.sample_loss(
-            self.temperature, self.adjacency, self.prior, self.n
+            self.temperature, self.adjacency, self.prior, self.n, self.tempered_prior
         )
 
     def draw_with(self, bits: Bits, exact: base.Integers) -> np.ndarray:
         """Draw indices on the axes of the grid, one row for each sample."""
         scores, unit = self.scores(base.on_host(exact).tolist())
         drawn = softmax(scores, unit, bits, draws=self.samples)
-        axes = (self.grid.points,) * len(self.grid.limits)
-        return np.stack(np.unravel_index(drawn, axes), axis=1)
+        return np.stack(np.unravel_index(drawn, self.grid.axes), axis=1)
 
     def scores(self, vector: Sequence[int]) -> tuple[list[int], Fraction]:
         """Return all points' integer log-posteriors up to a constant, and their unit.
@@ -181,7 +193,9 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
                 f"`exact` must be {size} rounded sums over the public n records."
             )
         power = 1 / self.temperature
-        return self.grid.posterior_scores(power, self.prior, totals, n)
+        return self.grid.posterior_scores(
+            power, self.prior, totals, n, self.tempered_prior
+        )
 
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples p"]:
         """Draw grid indices in real arithmetic, one row for each sample."""
@@ -200,25 +214,27 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         logs = (logs + n * jnp.asarray(records, float)) / float(self.temperature)
         if self.prior is not None:
             prior = np.asarray(self.grid.prior_scores(*self.prior), float)
+            prior = prior / float(self.temperature if self.tempered_prior else 1)
             logs = logs + jnp.asarray(prior / (1 << TABLE_BITS), float)
         drawn = jr.categorical(key, logs, shape=(self.samples,))
-        axes = (self.grid.points,) * len(self.grid.limits)
-        return jnp.stack(jnp.unravel_index(drawn, axes), axis=1).astype(float)
+        places = jnp.unravel_index(drawn, self.grid.axes)
+        return jnp.stack(places, axis=1).astype(float)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Return whether `values` are indices on the grid, one row for each sample."""
-        shape = (self.samples, len(self.grid.limits))
-        inside = (values >= 0) & (values < self.grid.points)
-        return values.shape == shape and bool(inside.all())
+        axes = self.grid.axes
+        inside = (values >= 0) & (values < axes)
+        return values.shape == (self.samples, len(axes)) and bool(inside.all())
 
     @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of the family's parameters, in the order of the axes of the grid."""
-        return tuple(name for name, *_ in self.grid.limits)
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the family's parameters, as a posterior has them."""
+        return self.grid.shapes
 
-    def parameters(self, values: Real[Array, "*batch p"]) -> Float[Array, "*batch p"]:
-        """Return the parameters at grid indices, in the order of `parameter_names`."""
-        weights = self.grid.points ** np.arange(len(self.grid.limits))[::-1]
+    def parameters(self, values: Real[Array, "*batch a"]) -> Float[Array, "*batch p"]:
+        """Return the parameters at grid indices, in the order of `parameter_shapes`."""
+        axes = self.grid.axes
+        weights = np.cumprod([1, *axes[:0:-1]])[::-1]
         places = matmul(values.astype(int), jnp.asarray(weights, int))
         return jnp.asarray(self.grid.parameters, float)[places]
 
@@ -230,7 +246,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     def describe(self) -> dict[str, Any]:
         """Return the kind and all public choices as plain data, for files."""
         return {
-            "kind": self.kind,
+            "kind": _MAP if self.tempered_prior else self.kind,
             "temperature": str(self.temperature),
             "truncation": {
                 name: [least, most] for name, least, most in self.grid.limits
@@ -259,4 +275,5 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         prior = None if prior is None else (tuple(prior[0]), prior[1])
         whole(1, samples=described["samples"])
         samples, promised = described["samples"], PureDP.of(cost)
-        return cls(grid, temperature, prior, samples, n, promised)
+        tempered = described["kind"] == _MAP
+        return cls(grid, temperature, prior, samples, n, promised, tempered)

@@ -1,4 +1,4 @@
-"""A public grid of one or two parameters, and the privacy loss of a sample from it.
+"""A public grid of a family's parameters, and the privacy loss of a sample from it.
 
 The log-likelihood of a record is tabulated in integers. The log-likelihood of a data
 set is then an integer too, and the change by one record is exact: no number that
@@ -6,6 +6,8 @@ privacy depends on is rounded.
 """
 
 __all__ = [
+    "MOST_POINTS",
+    "SHARES",
     "TABLE_BITS",
     "ParameterGrid",
     "Prior",
@@ -13,7 +15,6 @@ __all__ = [
     "widest_grid",
 ]
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,24 +33,22 @@ Prior = tuple[tuple[float, ...], float]
 
 TABLE_BITS = 50  # the tables hold integers in units of 2^-50
 
-_MOST_POINTS = 1 << 16  # with more, deriving a cost from a file takes too long
+MOST_POINTS = 1 << 16  # with more, deriving a cost from a file takes too long
+_LOCATIONS = ("mean", "prediction")  # parameters that may be far from 0
 _LARGEST = 1e100  # magnitude of a limit: its square is still finite
 _FARTHEST = 1e4  # distance of a limit from zero or the centre, in widths
 _MARGIN = Fraction(1, 10**9)  # far above rounding errors of doubles and tables
-_SHARES = [0.9 * 0.8**i for i in range(40)]
+SHARES = [0.9 * 0.8**i for i in range(40)]
 _ROUNDING = 1 << 40  # losses are rounded up to multiples of 2^-40
 _FLOAT_ERROR = Fraction(1, 1 << 20)  # twice the float error of a scaled statistic
 
 
 @dataclass(frozen=True)
 class ParameterGrid:
-    """All combinations of equally spaced values of a family's parameters.
-
-    The values of a rate or a variance are equally spaced in their logarithm. One
-    combination of values is a point of the grid.
+    """The points of `Family.grid`, such as all combinations of parameters' values.
 
     Args:
-        family: an exponential family of one or two parameters.
+        family: an exponential family whose parameters have a grid.
         limits: name, least and largest value of every parameter.
         points: number of values of each parameter, at least 2.
         units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
@@ -68,22 +67,34 @@ class ParameterGrid:
 
     def __post_init__(self):
         whole(2, points=self.points)
-        if self.points ** len(self.limits) > _MOST_POINTS:
-            raise ValueError(
-                f"`points` must make at most {_MOST_POINTS} of all parameters, got "
-                f"{self.points} of each of {len(self.limits)}."
-            )
         if any(abs(end) > _LARGEST for _, *ends in self.limits for end in ends):
             raise ValueError(f"`truncation` must be within ±{_LARGEST:g}.")
-        self.family.sampling_sensitivity(REPLACE_ONE, self.truncation)
-        centre = sum(self.family.bounds[0]) / 2
+        self._refuse_unbounded()
+        sizes = self.family.axes(self.truncation, self.points)
+        if not 1 < math.prod(sizes) <= MOST_POINTS:
+            raise ValueError(
+                f"`points` must make at most {MOST_POINTS} of all parameters, and more "
+                f"than one, got {self.points}, which makes {math.prod(sizes)}."
+            )
+        centre = sum(self.family.bounds[-1]) / 2
         for name, least, most in self.limits:
-            from_zero = centre if name == "mean" else 0.0
+            from_zero = centre if name in _LOCATIONS else 0.0
             far = max(abs(least - from_zero), abs(most - from_zero))
-            if far > _FARTHEST * (most - least):  # doubles would cancel in the tables
+            width = most - least
+            if 0 < width < far / _FARTHEST:  # doubles would cancel in the tables
                 raise ValueError(
                     f"`truncation` must be wider for the {name}, got {least} to {most}."
                 )
+
+    def _refuse_unbounded(self) -> None:
+        """Raise `ValueError` unless the limits of the grid bound the likelihood."""
+        family = self.family
+        if family.grid_parameters and {*self.truncation} - {*family.grid_parameters}:
+            raise ValueError(
+                f"`truncation` must name {sorted(family.grid_parameters)} for samples "
+                f"of a {family.name}, got {sorted(self.truncation)}."
+            )
+        family.sampling_sensitivity(REPLACE_ONE, self.truncation)
 
     @property
     def truncation(self) -> dict[str, tuple[float, float]]:
@@ -91,20 +102,34 @@ class ParameterGrid:
         return {name: (least, most) for name, least, most in self.limits}
 
     @cached_property
+    def places(self) -> np.ndarray:
+        """Every point of the grid, one row for each, as `Family.grid` returns them."""
+        return self.family.grid(self.truncation, self.points)
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        """Number of values on each axis, or of all points if some are left out."""
+        sizes = self.family.axes(self.truncation, self.points)
+        count = len(self.places)
+        return sizes if math.prod(sizes) == count else (count,)
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the parameters in a row of `parameters`."""
+        one = self.family.shown(self.places[:1])
+        return {name: values.shape[1:] for name, values in one.items()}
+
+    @cached_property
     def parameters(self) -> np.ndarray:
         """The parameters of every grid point, one row for each point."""
-        axes = [self._axis(*limit) for limit in self.limits]
-        return np.array(list(itertools.product(*axes)))
-
-    def _axis(self, name: str, least: float, most: float) -> np.ndarray:
-        space = np.geomspace if name in ("rate", "variance") else np.linspace
-        return np.clip(space(least, most, self.points), least, most)
+        shown, count = self.family.shown(self.places), len(self.places)
+        return np.hstack([values.reshape(count, -1) for values in shown.values()])
 
     @cached_property
     def _likelihood(self) -> tuple[np.ndarray, np.ndarray]:
         """Natural parameters and log g; `_integers` refuses infinite ones and NaN."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.family.natural(self.parameters)
+            return self.family.natural(self.places)
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +159,7 @@ class ParameterGrid:
 
         The result is the largest range of the change, and the cost of one sample at T =
         1, for any number of records. With one statistic it is exact, since the range is
-        convex in the statistic. With two statistics it is the supremum over real
+        convex in the statistic. With several statistics it is a bound over real
         records, $2\Delta$ (replace-one) or Δ of `Family.sampling_sensitivity`, plus a
         bound of the effect of rounding.
         """
@@ -166,6 +191,7 @@ class ParameterGrid:
         adjacency: Adjacency,
         prior: Prior | None,
         n: int | None,
+        tempered: bool = False,
     ) -> Fraction:
         """Return ε of a sample: exact for one parameter and public n, else a bound."""
         limit = self.widest(adjacency) / temperature
@@ -178,19 +204,27 @@ class ParameterGrid:
             gains = [moved * int(step) for step in (min(steps), max(steps))]
             largest = power * Fraction(max(gains), 1 << TABLE_BITS)
             before, after = (
-                log_of_sum(*self.posterior_scores(power, prior, [n * start + x], n))
+                log_of_sum(
+                    *self.posterior_scores(power, prior, [n * start + x], n, tempered)
+                )
                 for x in (0, moved)
             )
             losses.append(largest - after[0] + before[1])
         return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))
 
     def posterior_scores(
-        self, power: Fraction, prior: Prior | None, totals: list[int], n: int
+        self,
+        power: Fraction,
+        prior: Prior | None,
+        totals: list[int],
+        n: int,
+        tempered: bool = False,
     ) -> tuple[list[int], Fraction]:
         """Return each point's integer log-posterior up to a constant, and the unit."""
         scores = power.numerator * self.scores(totals, n)
         if prior is not None:
-            scores = scores + power.denominator * self.prior_scores(*prior)
+            weight = power.numerator if tempered else power.denominator
+            scores = scores + weight * self.prior_scores(*prior)
         return scores.tolist(), Fraction(1, power.denominator << TABLE_BITS)
 
 
@@ -230,7 +264,7 @@ def widest_grid(
     adjacency: Adjacency,
 ) -> ParameterGrid:
     """Return the widest grid from `grid_within` whose `widest` is at most `width`."""
-    grids = (grid_within(family.truncation(share)) for share in _SHARES[::-1])
+    grids = (grid_within(family.truncation(share)) for share in SHARES[::-1])
     for grid in grids:
         if grid.widest(adjacency) <= width:
             return grid

@@ -108,7 +108,8 @@ from dpjax.posteriors.random_fields.posterior import (
     FieldPosterior,
     field_posterior,
 )
-from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
+from dpjax.posteriors.sampled import SampledPosterior
+from dpjax.posteriors.sampled_parameters import SampledParameters
 
 if TYPE_CHECKING:
     from dpjax.posteriors.arviz_export import to_arviz

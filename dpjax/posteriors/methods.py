@@ -38,7 +38,8 @@ from dpjax.posteriors.random_fields.posterior import (
     check_field,
     field_posterior,
 )
-from dpjax.posteriors.sampled import SampledParameters, SampledPosterior
+from dpjax.posteriors.sampled import SampledPosterior
+from dpjax.posteriors.sampled_parameters import SampledParameters
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
@@ -113,10 +114,13 @@ class _Samples(InferenceMethod):
             )
         mechanism = released.mechanism
         assert isinstance(mechanism, ParameterMechanism)
-        values, names = mechanism.parameters(released.values), mechanism.parameter_names
-        if names is not None:
-            statistic: Any = released.statistic
-            return SampledParameters(names, values, statistic)
+        values, statistic = mechanism.parameters(released.values), released.statistic
+        shapes = mechanism.parameter_shapes
+        if isinstance(statistic, FamilyStatistic):
+            shapes = shapes or {"probability": (statistic.length,)}
+            values = jnp.atleast_2d(values)
+            names, sizes = tuple(shapes), tuple(shapes.values())
+            return SampledParameters(names, values, statistic, sizes)
         return SampledPosterior(released.net, jnp.atleast_2d(values))
 
 

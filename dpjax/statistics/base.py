@@ -254,6 +254,13 @@ class FamilyStatistic(Statistic):
         """Smallest value of the first component of one record's rounded statistic."""
 
     @property
+    def counts_levels(self) -> bool:
+        """Whether each record adds 1 to one number and 0 to all others."""
+        family = self.family
+        exact = family.lattice == 1 and self.steps == 1 and family.complement is None
+        return exact and family.ranges() == ((0.0, 1.0),) * self.length
+
+    @property
     def changes(self) -> Changes:
         """Sets of places, and the most by which one record changes their L1 norm.
 

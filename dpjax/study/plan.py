@@ -4,11 +4,10 @@ A repeat draws tables uniformly, unless a public guess of them is given, then re
 from them, and a release by each mechanism.
 """
 
-__all__ = ["Outlook", "Plan", "plan"]
+__all__ = ["plan"]
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +22,7 @@ from jaxtyping import Array
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.schema import Schema
 from dpjax.mechanisms import KNorm, Laplace, Mechanism, NetworkPosteriorSampler
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
@@ -40,6 +40,7 @@ from dpjax.privacy import (
 from dpjax.releases.released import Released
 from dpjax.statistics import (
     Contrasts,
+    FamilyStatistic,
     FourierCoefficients,
     NetworkCounts,
     TableStatistic,
@@ -50,7 +51,9 @@ from dpjax.study.experiments.learners import (
     TableLearner,
     of_recipe,
 )
+from dpjax.study.family_plan import family_outlooks
 from dpjax.study.metrics import table_errors
+from dpjax.study.outlooks import NON_PRIVATE, Outlook, Plan
 from dpjax.tables.counts import count
 
 _ESTIMATES = {
@@ -63,54 +66,8 @@ _AT_ONCE = 16  # repeats
 _ROUNDING = 1e-3  # of the sum of a row
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """Expected errors of one mechanism's tables, and standard errors over repeats.
-
-    The total variation and KL(true ‖ learned), in nats, are averaged over the rows of
-    all tables. The divergence is KL(true ‖ learned) of the distribution of a record:
-    the sum of the KL of all rows, each weighted by the probability of its parents'
-    levels. All are averaged over tables, records and noise.
-    """
-
-    name: str  # the mechanism's name in `release`, or a method compared with it
-    total_variation: float
-    total_variation_se: float
-    kl: float
-    kl_se: float
-    divergence: float
-    divergence_se: float
-    choices: dict[str, float | list[float]]  # noise scale, budgets, ω, temperature
-
-    @classmethod
-    def of(
-        cls, name: str, mean: list[float], se: list[float], choices: dict
-    ) -> "Outlook":
-        """Make the outlook from means and standard errors, in this class's order."""
-        (variation, kl, divergence), (variation_se, kl_se, divergence_se) = mean, se
-        rows = variation, variation_se, kl, kl_se
-        return cls(name, *rows, divergence, divergence_se, choices)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Expected errors of all mechanisms, best first and the non-private method last."""
-
-    epsilon: str
-    adjacency: Adjacency
-    n: int
-    repeats: int
-    outlooks: tuple[Outlook, ...]
-    contributions: int = 1  # the most rows of a person, whose loss ε is
-
-    @property
-    def preferred(self) -> str:
-        """The mechanism with the smallest expected divergence."""
-        return self.outlooks[0].name
-
-
 def plan(
-    net: BayesNet,
+    what: BayesNet | FamilyStatistic,
     n: int,
     epsilon: Epsilon,
     adjacency: Adjacency,
@@ -129,8 +86,11 @@ def plan(
     left out where it would be slow, and for coefficients of variables that are not
     binary.
 
+    For a family, noise on sums is followed by the most likely parameters, and data have
+    the expected statistics of parameters within usual limits (`family_outlooks`).
+
     Args:
-        net: the network.
+        what: the network, or the statistic of an exponential family.
         n: number of records; if it is private, a public guess and not the true number.
         epsilon: privacy loss, > 0.
         adjacency: "replace-one" or "add-remove".
@@ -142,8 +102,8 @@ def plan(
         mechanisms: further recipes to compare, or their names. All mechanisms except
             "map-cells", which is for networks with few rows, are compared anyway, and
             "k-norm" where it can be made for the tables and ε.
-        tables: public guess of the table of each variable, by name, such as the mean
-            of an earlier posterior. None: tables are drawn uniformly.
+        tables: public guess of the table of each variable of a network, by name, such
+            as the mean of an earlier posterior. None: tables are drawn uniformly.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -157,22 +117,46 @@ def plan(
     one_of(ADJACENCIES, adjacency=adjacency)
     budget, rows = exact_epsilon(epsilon), rows_of(contributions)
     each = PureDP(budget, adjacency, contributions=rows).per_record()
-    candidates = _candidates(net, n, each.epsilon, adjacency, prior)
-    for recipe in map(recipe_of, mechanisms):
-        recipe = recipe.per_record(rows) if rows > 1 else recipe
-        learner = of_recipe(recipe, net, each, n, prior)
-        candidates[str(recipe)] = learner, {}
+    recipes = [recipe_of(recipe) for recipe in mechanisms]
+    recipes = [x.per_record(rows) if rows > 1 else x for x in recipes]
+    if not isinstance(what, BayesNet) and what.counts_levels:
+        what = _one_variable(what)
+    if isinstance(what, BayesNet):
+        candidates = _candidates(what, n, each.epsilon, adjacency, prior)
+        for x in recipes:
+            candidates[str(x)] = of_recipe(x, what, each, n, prior), {}
+        guess = _guess(what, tables)
+        found = _network_outlooks(key, what, n, repeats, candidates, guess)
+    else:
+        found = family_outlooks(key, what, n, each, repeats, recipes)
+    return Plan(str(budget), adjacency, n, repeats, tuple(found), rows)
+
+
+def _one_variable(statistic: FamilyStatistic) -> BayesNet:
+    """The network of a categorical family's variable."""
+    schema = Schema(statistic.variables)
+    return BayesNet.from_parents(schema, {name: [] for name in schema})
+
+
+def _network_outlooks(
+    key: Key,
+    net: BayesNet,
+    n: int,
+    repeats: int,
+    candidates: dict[str, tuple[TableLearner, dict]],
+    guess: Cells | None,
+) -> list[Outlook]:
     key_data, key_noise = jr.split(jr.clone(key))
-    data = _simulated(key_data, net, n, repeats, _guess(net, tables))
+    data = _simulated(key_data, net, n, repeats, guess)
     outlooks = []
     for name, (learner, choices) in candidates.items():
         same = jr.clone(key_noise)
         errors = np.asarray(_errors(same, net, learner, data))
         mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
-        outlooks.append(Outlook.of(name, mean.tolist(), se.tolist(), choices))
+        both = mean.tolist(), se.tolist()
+        outlooks.append(Outlook.of(name, *both, choices, learner.sampled))
     private = sorted(outlooks[1:], key=lambda outlook: outlook.divergence)
-    found = (*private, outlooks[0])
-    return Plan(str(budget), adjacency, n, repeats, found, rows)
+    return [*private, outlooks[0]]
 
 
 def _candidates(
@@ -182,7 +166,7 @@ def _candidates(
     counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if adjacency == REPLACE_ONE else None
     plain = ReleasedTables(counts, None, flat, public)
-    candidates: dict[str, tuple[TableLearner, dict]] = {"non-private": (plain, {})}
+    candidates: dict[str, tuple[TableLearner, dict]] = {NON_PRIVATE: (plain, {})}
 
     def add(name: str, statistic: TableStatistic, noise: Mechanism, **choices) -> None:
         for suffix, estimate in _ESTIMATES.items():

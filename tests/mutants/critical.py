@@ -165,7 +165,8 @@ FUNCTIONS = {
         "NetworkPosteriorSampler._exponent", "NetworkPosteriorSampler._checked",
     ),
     "mechanisms/parameter_grid.py": (
-        "ParameterGrid.__post_init__", "ParameterGrid._axis", "ParameterGrid.tables",
+        "ParameterGrid.__post_init__", "ParameterGrid._refuse_unbounded",
+        "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
         "_integers", "widest_grid", "ParameterGrid.sample_loss",
         "ParameterGrid.posterior_scores",
@@ -192,8 +193,17 @@ FUNCTIONS = {
     "mechanisms/recipes.py": (
         "Laplace.mechanism", "_WithSplit.per_record", "_of_cost",
         "Fourier.mechanism", "KNorm.mechanism",
-        "PosteriorSample.mechanism", "Map.mechanism", "MapCells.mechanism",
     ),
+    "mechanisms/sampling_recipes.py": (
+        "_FromPosterior.mechanism", "MapCells.mechanism",
+    ),
+    "families/grids.py": ("spaced",),
+    "families/moment_grids.py": (
+        "RegressionGrid.grid", "RegressionGrid._limits",
+        "RegressionGrid._likelihood_diameter", "RegressionGrid._likelihood_radius",
+        "GaussianGrid.grid",
+    ),
+    "statistics/base.py": ("FamilyStatistic.counts_levels",),
     "mechanisms/base.py": (
         "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
         "all_tables",
@@ -240,6 +250,8 @@ _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
 _SAMPLING_LOSS = "mechanisms/sampling_loss.py:"
+_SAMPLING = "mechanisms/sampling_recipes.py:"
+_MOMENTS = "families/moment_grids.py:"
 _FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
 EXEMPT = {
     ("data/sources/queries.py:Query._with_keys", "if made.is_pyspark():"): (
@@ -300,6 +312,15 @@ EXEMPT = {
         "the larger of two distances that differ by a width at most"
     ),
     ("mechanisms/parameter_grid.py:widest_grid", "for grid in grids:"): _CHOICE,
+    (_FAMILY, "lowest_used ="): _CHOICE,
+    ("statistics/base.py:FamilyStatistic.counts_levels", "family ="): _LOUD,
+    (_SAMPLING + "_FromPosterior.mechanism", "common |="): _LOUD,
+    (_SAMPLING + "MapCells.mechanism", "options ="): _LOUD,
+    (_MOMENTS + "RegressionGrid._likelihood_radius", "nearest ="): (
+        "one of several candidates, of which the largest range is taken"
+    ),
+    (_MOMENTS + "GaussianGrid.grid", "highest ="): _CHOICE,
+    (_MOMENTS + "GaussianGrid.grid", "correlations ="): _LOUD,
     (_FAMILY, "bounds = tuple("): _CHOICE,
     (_FAMILY, "size = int("): _CHOICE,
     (_FAMILY, "if truncation is not None:"): _CHOICE,
@@ -323,7 +344,6 @@ EXEMPT = {
     ("mechanisms/recipes.py:Laplace.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"
     ),
-    ("mechanisms/recipes.py:PosteriorSample.mechanism", "common |= {name"): _CHOICE,
     ("mechanisms/base.py:tables_of", "return None"): _LOUD,
     ("mechanisms/base.py:all_tables", "layout ="): _TEXT,
     ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (

@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 _PARAMETER_GRID = "mechanisms/parameter_grid.py"
+_GRIDS = "families/grids.py"
 _FAMILY_LOSS = "mechanisms/parameter_grid.py"
 _IN_SAMPLING_LAWS = "tests/test_sampling_laws.py::"
 _IN_SAMPLING_COSTS = "tests/test_sampling_costs.py::"
@@ -12,9 +13,9 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "family posterior: a grid beyond its limits",
-        _PARAMETER_GRID,
-        "return np.clip(space(least, most, self.points), least, most)",
-        "return space(least / 2, most, self.points)",
+        _GRIDS,
+        "return np.clip(space(least, most, size), least, most)",
+        "return space(least / 2, most, size)",
         (
             _IN_SAMPLING_LAWS
             + "test_scores_are_the_tempered_likelihood_and_the_whole_prior",
@@ -23,8 +24,8 @@ MUTANTS = (
     Mutant(
         "law changed",
         "family posterior: rates spaced as means",
-        _PARAMETER_GRID,
-        'np.geomspace if name in ("rate", "variance") else np.linspace',
+        _GRIDS,
+        "np.geomspace if name in _EVEN_IN_LOGS else np.linspace",
         "np.linspace",
         (
             _IN_SAMPLING_LAWS
@@ -122,8 +123,8 @@ MUTANTS = (
         "branch left out",
         "family posterior: limits where doubles cancel",
         _PARAMETER_GRID,
-        "if far > _FARTHEST * (most - least):",
-        "if far > _FARTHEST**9 * (most - least):",
+        "if 0 < width < far / _FARTHEST:",
+        "if 0 < width < far / _FARTHEST**9:",
         (_IN_SAMPLING_LAWS + "test_limits_that_doubles_cannot_tell_apart_are_refused",),
     ),
     Mutant(
@@ -138,8 +139,8 @@ MUTANTS = (
         "law changed",
         "family posterior: not the widest truncation",
         _FAMILY_LOSS,
-        "for share in _SHARES[::-1])",
-        "for share in _SHARES)",
+        "for share in SHARES[::-1])",
+        "for share in SHARES)",
         (_IN_SAMPLING_COSTS + "test_the_widest_truncation_that_a_temperature_allows",),
     ),
     Mutant(
@@ -169,8 +170,8 @@ MUTANTS = (
         "law changed",
         "family posterior: the prior is tempered too",
         _FAMILY_LOSS,
-        "scores = scores + power.denominator * self.prior_scores(*prior)",
-        "scores = scores + power.numerator * self.prior_scores(*prior)",
+        "weight = power.numerator if tempered else power.denominator",
+        "weight = power.numerator",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",
@@ -180,7 +181,7 @@ MUTANTS = (
         "bound loosened",
         "family posterior: rates as far from the centre as means",
         _PARAMETER_GRID,
-        'from_zero = centre if name == "mean" else 0.0',
+        "from_zero = centre if name in _LOCATIONS else 0.0",
         "from_zero = centre",
         (_IN_SAMPLING_LAWS + "test_limits_that_doubles_cannot_tell_apart_are_refused",),
     ),
@@ -188,7 +189,7 @@ MUTANTS = (
         "branch left out",
         "family posterior: a likelihood without bounds",
         _PARAMETER_GRID,
-        "        self.family.sampling_sensitivity(REPLACE_ONE, self.truncation)\n",
+        "        family.sampling_sensitivity(REPLACE_ONE, self.truncation)\n",
         "",
         (_IN_FAMILY_POSTERIOR + "test_wrong_choices_are_refused",),
     ),

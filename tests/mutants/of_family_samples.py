@@ -37,8 +37,8 @@ MUTANTS = (
         "budget not charged",
         "family posterior: the cost of a given temperature",
         _FAMILY_POSTERIOR,
-        "derived = given is None and least >= 1",
-        "derived = least >= 1",
+        "derived = given is None and (tempered_prior or least >= 1)",
+        "derived = tempered_prior or least >= 1",
         (_IN_SAMPLING_COSTS + "test_many_samples_of_a_family_share_the_budget",),
     ),
     Mutant(

@@ -109,7 +109,7 @@ MUTANTS = (
     _left_out(
         "samples of families: any number of points",
         "mechanisms/parameter_grid.py",
-        "if self.points ** len(self.limits) > _MOST_POINTS:",
+        "if not 1 < math.prod(sizes) <= MOST_POINTS:",
         "if False:",
         f"{_ABOVE}[points]",
     ),

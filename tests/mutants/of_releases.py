@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 _PUBLISH, _MEASURING = "releases/publish.py", "releases/measuring.py"
 _GROUPING, _MULTIPLICITIES = "data/grouping.py", "data/multiplicities.py"
 _RECIPES = "mechanisms/recipes.py"
+_SAMPLING_RECIPES = "mechanisms/sampling_recipes.py"
 _BASE = "mechanisms/base.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
@@ -74,34 +75,24 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "recipes: family samples of twice the budget",
-        _RECIPES,
-        "                statistic.lowest,\n                epsilon,\n",
-        "                statistic.lowest,\n                2 * epsilon,\n",
+        _SAMPLING_RECIPES,
+        "return FamilyPosteriorSampler.calibrate(*scale, *args, **common)",
+        "return FamilyPosteriorSampler.calibrate(\n"
+        "                *scale, 2 * args[0], args[1], **common\n            )",
         (_IN_SAMPLING_DOORS + "test_samples_of_a_family_are_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
         "recipes: samples of twice the budget",
-        _RECIPES,
-        "NetworkPosteriorSampler.posterior(layout, epsilon, adjacency,",
-        "NetworkPosteriorSampler.posterior(layout, 2 * epsilon, adjacency,",
+        _SAMPLING_RECIPES,
+        "args = cost.epsilon, cost.adjacency",
+        "args = 2 * cost.epsilon, cost.adjacency",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),
     ),
     Mutant(
         "ε doubled",
-        "recipes: a map of twice the budget",
-        _RECIPES,
-        "return make(layout, cost.epsilon, ",
-        "return make(layout, 2 * cost.epsilon, ",
-        (
-            _IN_SAMPLING_DOORS
-            + "test_a_mechanism_is_made_for_the_budget[map-replace-one]",
-        ),
-    ),
-    Mutant(
-        "ε doubled",
         "recipes: cells of twice the budget",
-        _RECIPES,
+        _SAMPLING_RECIPES,
         "return CellMass.calibrate(layout, cost.epsilon,",
         "return CellMass.calibrate(layout, 2 * cost.epsilon,",
         (_IN_SAMPLING_DOORS + "test_a_mechanism_is_made_for_the_budget",),

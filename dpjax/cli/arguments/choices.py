@@ -12,7 +12,8 @@ AUDITED = (
     *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
     *("sums-poisson", "sums-gaussian", "k-norm-sums", "mixed-totals"),
     *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
-    *("gaussian-grid", "posterior-sample", "regression-sample", "release-counts"),
+    *("gaussian-grid", "regression-grid", "multivariate-grid"),
+    *("posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),
     *("paid-barker", "paid-table", "paid-hmm", "simulated-laplace"),
 )

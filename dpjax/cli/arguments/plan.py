@@ -2,7 +2,7 @@
 
 __all__ = ["add"]
 
-from dpjax.cli.arguments.choices import recipes
+from dpjax.cli.arguments.choices import models, recipes
 
 
 def add(commands) -> None:
@@ -13,10 +13,21 @@ def add(commands) -> None:
         description="Draw tables uniformly and records from them, apply every "
         "mechanism, and show the error of the learned tables: KL of the distribution "
         "of a record, and mean KL and total variation of a row of the conditional "
-        "probability tables. Uses no data.",
+        "probability tables. For the parameters of an exponential family, show the KL "
+        "of a record that is due to privacy. Say which samples are not worth their "
+        "epsilon, since added noise has a smaller error. Uses no data.",
     )
     command.common("--schema")
-    command.common("--network", required=True)
+    names = [name for name in models() if name not in ("marginals", "hmm")]
+    command.add_argument(
+        "--model",
+        choices=names,
+        default=names[0],
+        help="the others use all variables of the schema; default: %(default)s",
+    )
+    command.common("--network", help="for bayes-net: as for release")
+    command.add_argument("--target", help="for linear-regression: variable to predict")
+    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
     command.common("--n", help="number of records; if it is private, a public guess")
     command.common("--epsilon", "--adjacency", "--contributions")
     command.add_argument(

@@ -84,14 +84,18 @@ def _add_columns(command: Parser) -> None:
 def _add_choices(command: Parser) -> None:
     group = command.add_argument_group(
         "options of posterior-sample, map and map-cells",
-        "Public choices, which follow from epsilon by default. The mechanism map-cells "
-        "needs --omega; its temperature is 1 and its grid has 16 units.",
+        "Public choices. By default they follow from epsilon and the public number of "
+        "records, such that the expected error is least (see dpjax plan).",
     )
     group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
     group.add_argument("--samples", type=int, help="number of samples (default: 1)")
-    group.add_argument("--omega", help="for networks: smallest probability of a level")
+    group.add_argument("--omega", help="for networks and levels: smallest probability")
     group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
-    group.add_argument("--units", type=int, help="steps of the grid (default: 1000)")
+    group.add_argument(
+        "--units",
+        type=int,
+        help="steps of the grid (default: 1000; chosen for map-cells)",
+    )
     group.add_argument(
         "--truncation",
         action="append",

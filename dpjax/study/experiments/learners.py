@@ -60,6 +60,11 @@ class TableLearner(eqx.Module):
     Its parameters may be stacked over budgets, for one compiled program for all.
     """
 
+    @property
+    def sampled(self) -> bool:
+        """Whether tables are drawn by a mechanism, which adds no noise to counts."""
+        return False
+
     @abc.abstractmethod
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """Simulate a release, and estimate tables from it, laid out by `net.layout`.
@@ -100,6 +105,11 @@ class ReleasedTables(TableLearner):
                 f"simulated here, got one of {self.statistic.kind}."
             )
 
+    @property
+    def sampled(self) -> bool:
+        """Whether the mechanism releases tables."""
+        return isinstance(self.mechanism, ParameterMechanism)
+
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """Add noise to exact counts of node tables, and estimate the tables."""
         statistic, net = self.statistic, self.statistic.network
@@ -128,6 +138,11 @@ class SampledTables(TableLearner):
 
     statistic: TableStatistic = eqx.field(static=True)
     law: PosteriorSample
+
+    @property
+    def sampled(self) -> bool:
+        """True, since the tables are a sample."""
+        return True
 
     def fit(self, key: Key, counts: Int32[Array, " m"]) -> Cells:
         """Draw tables from the posterior, given exact counts of node tables."""

@@ -1,0 +1,149 @@
+"""Posterior distributions of a family that are represented by released samples."""
+
+__all__ = ["SampledParameters"]
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dpjax._checks import array_of, typed_key
+from dpjax._products import matmul
+from dpjax._types import Key
+from dpjax.families.conjugate_base import FamilyPosterior, host, probability
+from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
+from dpjax.posteriors.priors import updated_prior
+from dpjax.posteriors.sampled import NO_DENSITY, NO_UPDATE
+from dpjax.posteriors.weighted import (
+    reweighted,
+    weighted_choice,
+    weighted_mean,
+    weighted_quantile,
+    weighted_variance,
+)
+from dpjax.statistics import FamilyStatistic
+
+_COPIES = 1000  # of weighted samples, for the intervals of predictions
+
+
+class SampledParameters(FamilyPosterior):
+    """Empirical distribution of released samples of an exponential family's parameters.
+
+    `update` weights the samples by the likelihood of further records; with few samples
+    the result is coarse. `update` of one sample, and `log_prob`, raise `ValueError`.
+    Predictions of a regression are averages over the samples, and their intervals
+    include the noise of a target.
+
+    Args:
+        names: names of the parameters.
+        samples: array with a row for each sample; each parameter has one column or, if
+            it has a shape, as many columns as entries.
+        statistic: the sufficient statistic of the exponential family.
+        shapes: shape of each parameter; none means that all are numbers.
+        log_weights: logarithms of the samples' weights, which sum to 1. None: equal
+            weights.
+
+    Privacy:
+        Post-processing of a release has no privacy cost.
+
+    Reference:
+        Foulds et al. (UAI-16), section 3.1: samples from the exponential mechanism.
+    """
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    samples: Float[Array, "samples p"]
+    statistic: FamilyStatistic = eqx.field(static=True)
+    shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True, default=())
+    log_weights: Float[Array, " samples"] | None = None
+
+    @property
+    def method(self) -> str:
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
+        return "samples"
+
+    def predict(self, features: Any) -> Array:
+        """Return a regression's expected target for each row of `features`."""
+        return weighted_mean(self._targets(features), self.log_weights)
+
+    def interval(
+        self, features: Any, level: float = 0.95
+    ) -> tuple[HostArray, HostArray]:
+        """Return lower and upper ends of each target's central prediction interval."""
+        probability(level=level)
+        targets, noise = host(self._targets(features), self.parameters()["variance"])
+        if self.log_weights is not None:
+            ends = np.cumsum(np.exp(np.asarray(self.log_weights, float)))
+            middles = (np.arange(_COPIES) + 0.5) / _COPIES
+            chosen = np.searchsorted(ends / ends[-1], middles)
+            targets, noise = targets[chosen], noise[chosen]
+        law = StudentLaw(targets, np.sqrt(noise)[:, None], None)
+        lower, upper = (mixture_quantile(law, (1 + x * level) / 2) for x in (-1, 1))
+        return lower, upper
+
+    def _targets(self, features: Any) -> Array:
+        """Expected target by sample and row."""
+        if not self.statistic.family.predicts:
+            raise self._no_regression()
+        rows, drawn = array_of(features, "features").astype(float), self.parameters()
+        offset = drawn.get("intercept", jnp.zeros(len(self.samples)))
+        return offset[:, None] + matmul(drawn["weights"], rows.T)
+
+    def parameters(self) -> dict[str, Array]:
+        """Return a dictionary from parameter name to the array of its samples."""
+        return self._by_name(self.samples)
+
+    def mean(self) -> dict[str, Array]:
+        """Return the mean of the samples of each parameter, by name."""
+        return self._by_name(weighted_mean(self.samples, self.log_weights))
+
+    def variance(self) -> dict[str, Array]:
+        """Return the variance of the samples of each parameter, by name."""
+        return self._by_name(weighted_variance(self.samples, self.log_weights))
+
+    def quantile(self, q: float) -> dict[str, Array]:
+        """Return the q-quantile of the samples of each parameter, by name."""
+        probability(q=q)
+        return self._by_name(weighted_quantile(self.samples, self.log_weights, q))
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
+        """Choose samples at random, with replacement, in arrays of shape `shape`."""
+        typed_key(key=key)
+        drawn = weighted_choice(key, self.samples, self.log_weights, shape)
+        return self._by_name(drawn)
+
+    def log_prob(self, values: Any) -> Array:
+        """Raise `ValueError`, since samples do not determine a density."""
+        raise self._undefined("log_prob", NO_DENSITY)
+
+    def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
+        """Return the samples, weighted by the likelihood of further records."""
+        if len(self.samples) == 1:
+            raise self._undefined("update", NO_UPDATE)
+        family = self.statistic.family
+        prior = family.posterior(family.vague_prior())
+        updated = updated_prior(self.statistic, prior.parameters, records)
+        after = family.posterior(updated)
+        values = self.parameters()
+        if not isinstance(prior.mean(), dict):
+            (values,) = values.values()
+
+        def likelihood(value):  # by Bayes' theorem, up to a constant
+            return after.log_prob(value) - prior.log_prob(value)
+
+        weights = reweighted(self.log_weights, jax.vmap(likelihood)(values))
+        return eqx.tree_at(
+            lambda x: x.log_weights, self, weights, is_leaf=lambda x: x is None
+        )
+
+    def _by_name(self, values: Array) -> dict[str, Array]:
+        shapes = self.shapes or ((),) * len(self.names)
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = jnp.split(values, ends[:-1], axis=-1)
+        return {
+            name: part.reshape(*values.shape[:-1], *shape)
+            for name, part, shape in zip(self.names, parts, shapes, strict=True)
+        }
