@@ -108,8 +108,6 @@ def fit(
             f"`dpjax release --model hmm`, got {statistic.kind}."
         )
     log_variables(statistic.network, "released")
-    if not isinstance(noise_aware, bool):
-        raise ValueError(f"`noise_aware` must be True or False, got {noise_aware!r}.")
     counts = cell_counts(statistic, released.values)
     cells = CellCounts.of(
         statistic.network,
@@ -270,7 +268,7 @@ def _advance(
 def _selected(state: ChainState, logs: Array, is_selected: Array) -> ChainState:
     """Replace the chains with the smaller log-likelihoods by the others."""
     chains = jnp.arange(len(logs), dtype=jnp.int32)
-    better = jnp.argsort(-logs)[chains // 2]
+    better = jnp.argsort(-logs).astype(jnp.int32)[chains // 2]
     chosen = jnp.where(is_selected, better, chains)
     # Arrays of cells are integers, and have an axis of times before that of chains.
     return jax.tree.map(

@@ -139,8 +139,8 @@ def _draw_prior(
 ) -> Float[Array, "times chains regions rates"]:
     """Draw log-probabilities of all possible rates, given the rates of all cells."""
     size = cells.roots.size
-    every = jnp.arange(size, dtype=jnp.int32)
-    number = ((rates[..., None] == every) & cells.used).sum(axis=(0, 2)).astype(float)
+    member = jax.nn.one_hot(rates, size)
+    number = jnp.where(cells.used, member, 0).sum(axis=(0, 2)).astype(float)
     logs = log_normalise(draw_log_gamma(key, number + 1 / size))
     return jnp.broadcast_to(logs[None, :, None], (*rates.shape, size))
 

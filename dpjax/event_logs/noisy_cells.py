@@ -74,7 +74,8 @@ class NoisyCells(Unpickled, eqx.Module):
                 large that the table is.
         """
         rate = _inverse_scales(released)
-        counts = np.asarray(model.counts, float)
+        used = np.asarray(model.used)
+        counts = np.where(used[..., None], np.asarray(model.counts, float), 0)
         totals, error = _noisy_totals(counts, rate, model.fields)
         largest = max(totals.max(), 1.0)
         largest += _REACH * math.sqrt(largest + error**2)
@@ -88,7 +89,7 @@ class NoisyCells(Unpickled, eqx.Module):
             jnp.asarray(rate, float),
             jnp.asarray(roots, float),
             jnp.asarray(np.abs(likely).argmin(axis=-1).T, jnp.int32),
-            jnp.asarray(_average(counts[np.asarray(model.used)], model.fields), float),
+            jnp.asarray(_average(counts, model.fields), float),
         )
 
     @property
@@ -189,5 +190,6 @@ def _noisy_totals(
 
 def _average(counts: np.ndarray, fields: tuple[int, ...]) -> np.ndarray:
     """Return log-probabilities of levels from noisy counts of all cells."""
-    sums = np.split(np.maximum(counts.sum(axis=0), 0) + 1, np.cumsum(fields)[:-1])
-    return np.log(np.concatenate([x / x.sum() for x in sums]))
+    sums = np.maximum(counts.sum(axis=(0, 1)), 0) + 1
+    parts = np.split(sums, np.cumsum(fields)[:-1])
+    return np.log(np.concatenate([x / x.sum() for x in parts]))

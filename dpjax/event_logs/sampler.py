@@ -191,10 +191,7 @@ def sweep(
 
 
 def draw_states_of_cells(
-    key: Key,
-    cells: CellCounts,
-    state: HiddenMarkovState,
-    logs: Float[Array, "times chains regions states"],
+    key: Key, cells: CellCounts, state: HiddenMarkovState, logs: Array
 ) -> tuple[HiddenMarkovState, SweepInfo]:
     """Draw new paths given the tables and each cell's log-likelihoods `logs`."""
     scaled = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
@@ -210,12 +207,10 @@ def draw_states_of_cells(
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
     laws = table_laws(cells, paths)
-    if cells.truncation is None:
+    if (most := cells.truncation) is None:
         emission, moved = _free_tables(key, *laws, cells.fields)
     else:
-        emission, moved = draw_bounded_tables(
-            key, *laws, cells.fields, cells.truncation
-        )
+        emission, moved = draw_bounded_tables(key, *laws, cells.fields, most)
     return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
 
 
