@@ -44,7 +44,7 @@ ENDS = 0.025, 0.975
 
 
 def main(arguments=None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "1"])
     parser.add_argument("--releases", type=int, default=500, help="default: 500")
     parser.add_argument("--chains-agree", action="store_true")
