@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> None:
         chains=options.chains,
         sweeps=options.sweeps,
         burn_in=options.burn_in,
+        noise_aware=not options.no_noise_aware,
+        selections=options.selections,
         progress=progress("sample", "block", options.quiet or options.json),
     )
     _write(options, posterior, released)

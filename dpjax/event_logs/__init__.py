@@ -6,6 +6,7 @@ __all__ = [
     "ChargedHiddenMarkov",
     "HiddenMarkovPosterior",
     "HiddenMarkovState",
+    "NoisyCells",
     "SweepInfo",
     "begin",
     "cell_counts",
@@ -30,6 +31,7 @@ from dpjax.event_logs.events import (
     log_variables,
 )
 from dpjax.event_logs.fitting import fit, sample_hidden_markov
+from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
 from dpjax.event_logs.sampler import (
     CellCounts,

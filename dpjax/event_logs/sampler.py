@@ -14,6 +14,7 @@ __all__ = [
     "begin",
     "cell_log_likelihoods",
     "draw_bounded_tables",
+    "draw_states_of_cells",
     "sweep",
     "table_laws",
 ]
@@ -133,6 +134,11 @@ class CellCounts(Unpickled, eqx.Module):
             collapsed,
         )
 
+    @property
+    def used(self) -> Bool[Array, "regions times"]:
+        """Whether the counts of each cell are used."""
+        return self.observed & self.declared
+
 
 class HiddenMarkovState(NamedTuple):
     """State of all Gibbs chains for a hidden Markov model.
@@ -181,33 +187,30 @@ def sweep(
     key_tables, key_paths = jr.split(key)
     state = _draw_tables(key_tables, cells, state.paths)
     logs = cell_log_likelihoods(cells, state.emission)
+    return draw_states_of_cells(key_paths, cells, state, logs)
+
+
+def draw_states_of_cells(
+    key: Key, cells: CellCounts, state: HiddenMarkovState, logs: Array
+) -> tuple[HiddenMarkovState, SweepInfo]:
+    """Draw new paths given the tables and each cell's log-likelihoods `logs`."""
     scaled = jnp.exp(logs - logs.max(axis=-1, keepdims=True))
-    paths = _draw_paths(key_paths, cells, state, scaled)
-    drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
-    info = SweepInfo(drawn.sum(axis=(0, 2)))
-    return state._replace(paths=paths), info
-
-
-def _draw_paths(
-    key: Key, cells: CellCounts, state: HiddenMarkovState, likelihood: Array
-) -> Array:
-    alive = cells.declared.T
     if cells.collapsed:
-        return update_sites_collapsed(
-            key, state.paths, likelihood, cells.transition, alive
-        )
-    tables = jnp.exp(state.initial), jnp.exp(state.transition)
-    return draw_paths(key, likelihood, *tables, alive)
+        strength, alive = cells.transition, cells.declared.T
+        paths = update_sites_collapsed(key, state.paths, scaled, strength, alive)
+    else:
+        tables = jnp.exp(state.initial), jnp.exp(state.transition)
+        paths = draw_paths(key, scaled, *tables, cells.declared.T)
+    drawn = jnp.take_along_axis(logs, paths[..., None], axis=-1)[..., 0]
+    return state._replace(paths=paths), SweepInfo(drawn.sum(axis=(0, 2)))
 
 
 def _draw_tables(key: Key, cells: CellCounts, paths: Array) -> HiddenMarkovState:
     laws = table_laws(cells, paths)
-    if cells.truncation is None:
+    if (most := cells.truncation) is None:
         emission, moved = _free_tables(key, *laws, cells.fields)
     else:
-        emission, moved = draw_bounded_tables(
-            key, *laws, cells.fields, cells.truncation
-        )
+        emission, moved = draw_bounded_tables(key, *laws, cells.fields, most)
     return HiddenMarkovState(paths, emission, moved[:, 0], moved[:, 1:])
 
 
@@ -287,8 +290,7 @@ def _totals(cells: CellCounts, paths: Array) -> Array:
 
 
 def _used(cells: CellCounts) -> Array:
-    used = cells.observed & cells.declared
-    return jnp.where(used[..., None], cells.counts, 0)
+    return jnp.where(cells.used[..., None], cells.counts, 0)
 
 
 def cell_log_likelihoods(

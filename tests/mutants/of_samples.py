@@ -7,6 +7,7 @@ _CHAINS, _EVENTS = (
     "tests/test_private_chains.py::",
     "tests/test_hidden_markov_paid.py::",
 )
+_NOISY = "tests/test_hidden_markov_noise.py::"
 _TOLD_APART = "test_no_output_tells_neighbours_apart_by_more_than_epsilon"
 _CHARGED = "test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged"
 _EXACT = "tests/test_exact_draws.py::"
@@ -216,5 +217,29 @@ MUTANTS = (
         "(1 if assume_converged else 2 * sweeps)",
         "(1 if assume_converged else sweeps)",
         (_EVENTS + _CHARGED + "[1/2]",),
+    ),
+    Mutant(
+        "law changed",
+        "events: no exact count is above the released one",
+        "event_logs/noisy_cells.py",
+        "both = jnp.logaddexp(below, above)[: most + 1]",
+        "both = below[: most + 1]",
+        (_NOISY + "test_the_law_of_a_noisy_count_is_the_sum_over_exact_counts[0.3]",),
+    ),
+    Mutant(
+        "law changed",
+        "events: proposals of emissions without their densities",
+        "event_logs/noise_aware.py",
+        "new.log - old.log + _by_field(density / 2, cells.model.fields)",
+        "new.log - old.log",
+        (_NOISY + "test_noisy_data_from_the_prior_give_the_prior_back",),
+    ),
+    Mutant(
+        "branch left out",
+        "events: the worse chains are kept",
+        "event_logs/fitting.py",
+        "jnp.argsort(-logs)",
+        "jnp.argsort(logs)",
+        (_NOISY + "test_one_half_of_the_chains_replaces_the_other",),
     ),
 )

@@ -203,7 +203,9 @@ def encoded():
 
 
 def states():
-    found = fit(study_key(5), released("events"), 2, chains=2, sweeps=6)
+    found = fit(
+        study_key(5), released("events"), 2, chains=2, sweeps=6, noise_aware=False
+    )
     return {"paths": found.paths, "emissions": found.emissions()}
 
 
