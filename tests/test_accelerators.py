@@ -117,7 +117,7 @@ def hidden_paths(collapsed):
         cells = dp.event_logs.CellCounts(
             counts, every, every, (2, 3), 3, one, one, None, collapsed
         )
-        return fitting._advance(cells, *fitting._start(study(words), cells, 2, 2))
+        return fitting._advance(cells, *fitting._start(study(words), cells, 2, 2), None)
 
     return sweeps, WORDS
 

@@ -185,7 +185,7 @@ def _noisy_totals(
     ends = np.cumsum(fields)[:-1]
     totals = np.stack([x.sum(-1) for x in np.split(counts, ends, axis=-1)], axis=-1)
     precision = np.array([1 / (2 / a**2).sum() for a in np.split(rate, ends)])
-    return totals @ precision / precision.sum(), precision.sum() ** -0.5
+    return np.dot(totals, precision) / precision.sum(), precision.sum() ** -0.5
 
 
 def _average(counts: np.ndarray, fields: tuple[int, ...]) -> np.ndarray:

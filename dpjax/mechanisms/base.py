@@ -161,8 +161,7 @@ class ExactMechanism(Mechanism):
     """Whether a release is one noisy integer for each integer of the statistic."""
 
     largest: ClassVar[int] = LARGEST
-    """Largest magnitude of the integers that `draw` accepts. If it is 2^29, they are
-    an array of JAX of 32 bits, and otherwise an array of NumPy of 64 bits."""
+    """Largest integer that `draw` accepts, in an array of 32 bits if it is 2^29."""
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:
@@ -219,6 +218,8 @@ MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
 
 class ParameterMechanism(ExactMechanism):
     """An exact mechanism that releases parameters of a model, not noisy statistics."""
+
+    first_families: ClassVar[tuple[str, ...]] = ()  # in format 1 of release files
 
     @property
     def parameter_shapes(self) -> dict[str, tuple[int, ...]] | None:

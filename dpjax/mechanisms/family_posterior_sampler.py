@@ -68,6 +68,9 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     """
 
     kind: ClassVar[str] = "family-posterior-on-grid"
+    first_families: ClassVar[tuple[str, ...]] = (
+        *("bernoulli", "exponential", "gaussian", "gaussian-mean", "poisson"),
+    )
 
     grid: ParameterGrid = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)

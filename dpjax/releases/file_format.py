@@ -20,7 +20,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import MECHANISMS, ExactMechanism
+from dpjax.mechanisms import MECHANISMS, ExactMechanism, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
 from dpjax.statistics import STATISTICS, Statistic
@@ -106,9 +106,9 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 def _version(content: dict[str, Any]) -> int:
     """Return the lowest format version that allows all entries.
 
-    It is 2 if a variable, statistic or mechanism is of a kind that came with it, a
-    combination of levels is impossible, a person has several rows, or a number is
-    beyond 2^29.
+    It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
+    samples of some families did, a combination of levels is impossible, a person has
+    several rows, or a number is beyond 2^29.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -119,6 +119,10 @@ def _version(content: dict[str, Any]) -> int:
     lowest = 2 if new or wide or several or "impossible" in content else 1
     statistic = STATISTICS[content["statistic"]["kind"]]
     mechanism = MECHANISMS[content["mechanism"]["kind"]]
+    if issubclass(mechanism, ParameterMechanism) and "family" in content["statistic"]:
+        first = content["statistic"]["family"] in mechanism.first_families
+        if not first or content["mechanism"]["kind"] != mechanism.kind:
+            lowest = 2
     return max(lowest, statistic.format_version, mechanism.format_version)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int32
 
 from dpjax._checks import typed_key, whole
+from dpjax._products import matmul
 from dpjax._types import Key, Records
 from dpjax.data.evidence import encode_evidence, evidence_of
 from dpjax.data.mixed_net import MixedNet
@@ -188,7 +189,7 @@ class MixedPosterior(Posterior):
         if target not in self.leaves:
             return self.predict_proba(records, target).argmax(axis=1)
         means = jnp.ravel(self.leaves[target].mean()["mean"])
-        return self._rows(records, target) @ means
+        return matmul(self._rows(records, target), means)
 
     def interval(
         self, records: Records | Table, target: str, level: float = 0.95
