@@ -104,8 +104,7 @@ def _with_noise(
     for each in jr.split(key, repeats):
         total, number = (np.asarray(x, float) for x in released(each))
         sums = total / np.array(family.scales())[None, :]
-        likely = (np.dot(sums, scaled.T) + number[:, None] * log_g[None, :]).argmax(
-            axis=1
-        )
+        fits = np.dot(sums, scaled.T) + number[:, None] * log_g[None, :]
+        likely = fits.argmax(axis=1)
         found.append(np.take_along_axis(errors, likely[:, None], axis=1)[:, 0])
     return np.array(found)
