@@ -124,7 +124,7 @@ GAUSSIAN = ("--model", "gaussian", "--ignore", "y", "--mechanism", "posterior-sa
         ),
         ("levels.csv", "levels.json", (), "`network` must be given"),
         ("levels.csv", "levels.json", (*REGRESSION, "--target", "t"), "Interval"),
-        ("numbers.csv", "numbers.json", ("--network", "naive-bayes:y"), "levels"),
+        ("numbers.csv", "numbers.json", ("--network", "naive-bayes:y"), "leaves only"),
         (
             "numbers.csv", "one.json", (*GAUSSIAN, "--truncation", "mean=0.1:0.9"),
             "`truncation` must bound the variance",

@@ -650,12 +650,16 @@ def test_a_plan_is_for_a_person(key, monkeypatch):
     """Every mechanism has the ε of one row, a recipe's own budgets too."""
     module, asked = importlib.import_module("dpjax.study.plan"), []
 
+    learner, every = module.of_recipe, module._candidates
+
     def of_recipe(recipe, net, budget, n, prior):
         asked.append((recipe, budget))
+        return learner(recipe, net, budget, n, prior)
 
     def candidates(net, n, epsilon, adjacency, prior):
         asked.append(epsilon)
-        return {"non-private": (None, {}), "laplace": (None, {})}
+        found = every(net, n, epsilon, adjacency, prior)
+        return {name: found[name] for name in ("non-private", "laplace")}
 
     monkeypatch.setattr(module, "_errors", lambda *_: np.zeros((2, 3)))
     monkeypatch.setattr(module, "_candidates", candidates)

@@ -349,6 +349,9 @@ EXEMPT = {
     ("releases/publish.py:_statistic", "if isinstance(what, BayesNet):"): (
         "one for the other adjacency is refused, and any other has its own cost"
     ),
+    ("releases/publish.py:_statistic", "if isinstance(what, MixedNet):"): (
+        "one for the other adjacency is refused, and any other has its own cost"
+    ),
     ("releases/measuring.py:_of_multiples", "argument ="): _TEXT,
     ("data/grouping.py:weighted_counts", "i for i, v in"): _LOUD,
     ("chains/price.py:of_each", "def every("): _LOUD,
