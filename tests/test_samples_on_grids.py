@@ -223,8 +223,10 @@ def test_draws_in_real_arithmetic_follow_the_exact_law(key):
     ],
 )
 def test_wrong_limits_of_a_regression_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, KeyError)) as caught:  # not by chance, later on
         calibrated("regression", "add-remove", **options)
+    assert caught.type is ValueError
+    assert message in str(caught.value)
 
 
 def test_limits_that_have_no_points_are_refused():
