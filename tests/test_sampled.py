@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpjax as dp
 from dpjax.mechanisms.recipes import recipe_of
@@ -127,6 +128,53 @@ def test_samples_of_a_family_are_weighted_too():
     assert float(after.mean()["rate"]) == pytest.approx(mean, rel=1e-4)
     variance = weights @ rates**2 - mean**2
     assert float(after.variance()["rate"]) == pytest.approx(variance, rel=1e-3)
+
+
+X, Y = dp.Interval("x", 0, 1), dp.Interval("y", 0, 1)
+KINDS = {
+    "categorical": (dp.Variable("x", ("a", "b", "c")),),
+    "linear-regression": (X, Y),
+    "multivariate-gaussian": (X, Y),
+}
+
+
+def log_likelihood(kind, parameters, records, i):
+    """Of the records under released sample i, by SciPy."""
+    own = {name: np.asarray(value[i], float) for name, value in parameters.items()}
+    if kind == "categorical":
+        return np.log(own["probability"])[records[:, 0].astype(int)].sum()
+    if kind == "multivariate-gaussian":
+        law = stats.multivariate_normal(own["mean"], own["covariance"])
+        return law.logpdf(records).sum()
+    mean = own["intercept"] + records[:, 0] * own["weights"][0]
+    return stats.norm(mean, own["variance"] ** 0.5).logpdf(records[:, 1]).sum()
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_samples_of_every_shape_are_weighted_by_the_likelihood(rng, kind):
+    statistic = Sufficient.of(kind, KINDS[kind], "replace-one")
+    records = rng.random((60, len(KINDS[kind])))
+    records = np.floor(3 * records) if kind == "categorical" else records
+    recipe = recipe_of("posterior-sample", {"samples": 3})
+    data = records.astype(np.uint8) if kind == "categorical" else records
+    before = dp.posterior(dp.release(statistic, data, epsilon=9, mechanism=recipe))
+    after = before.update(data[:9])
+    logs = np.array(
+        [log_likelihood(kind, before.parameters(), records[:9], i) for i in range(3)]
+    )
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    np.testing.assert_allclose(np.exp(after.log_weights), weights, rtol=0.02, atol=1e-5)
+    if kind == "linear-regression":
+        drawn = before.parameters()
+        means = np.asarray(drawn["intercept"] + 0.3 * drawn["weights"][:, 0])
+        found = after.predict(np.array([[0.3]]))
+        assert float(found[0]) == pytest.approx(weights @ means, rel=1e-3)
+        sds = np.sqrt(np.asarray(drawn["variance"]))
+        low, high = (float(x[0]) for x in after.interval(np.array([[0.3]]), 0.8))
+        for end, q in ((low, 0.1), (high, 0.9)):
+            below = weights @ stats.norm(means, sds).cdf(end)
+            assert below == pytest.approx(q, abs=1e-3)
 
 
 def test_one_sample_cannot_learn_from_records():

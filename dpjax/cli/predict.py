@@ -90,7 +90,9 @@ def _leaf(
     with saying("predict", "reading the records"):
         encoded = encode_evidence(options.data, released.schema, options.target)
     with saying("predict", "inferring the posterior"):
-        fitted: Any = posterior(released, noise_aware=not options.no_noise_aware)
+        given, disjoint = releases_of(options, released)
+        aware = not options.no_noise_aware
+        fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
     _say(fitted)
     level = 0.95 if options.level is None else options.level
 

@@ -270,10 +270,14 @@ def _selected(state: ChainState, logs: Array, is_selected: Array) -> ChainState:
     chains = jnp.arange(len(logs), dtype=jnp.int32)
     better = jnp.argsort(-logs).astype(jnp.int32)[chains // 2]
     chosen = jnp.where(is_selected, better, chains)
-    # Arrays of cells are integers, and have an axis of times before that of chains.
-    return jax.tree.map(
-        lambda x: x[:, chosen] if x.dtype == jnp.int32 else x[chosen], state
-    )
+    if isinstance(state, NoisyState):
+        return NoisyState(_of_chains(state.hidden, chosen), state.rates[:, chosen])
+    return _of_chains(state, chosen)
+
+
+def _of_chains(state: HiddenMarkovState, chosen: Array) -> HiddenMarkovState:
+    tables = (state.emission, state.initial, state.transition)
+    return HiddenMarkovState(state.paths[:, chosen], *(x[chosen] for x in tables))
 
 
 @partial(jax.jit, static_argnums=2)

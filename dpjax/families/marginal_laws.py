@@ -76,12 +76,20 @@ def inverse_gamma_law(shape: HostArray, scale: HostArray) -> HostLaw:
     )
 
 
-def mixture_quantile(law: Law, q: float) -> HostArray:
-    """Return the q-quantile of the equally weighted mixture of components of `law`."""
+def mixture_quantile(law: Law, q: float, weights: HostArray | None = None) -> HostArray:
+    """Return the q-quantile of the mixture of components of `law`.
+
+    The weights have the components on the first axis, and may be different for the
+    entries of further axes. None means equal weights.
+    """
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):
         middle = (low + high) / 2
-        below = law.cdf(middle).mean(axis=0) < q
+        each = law.cdf(middle)
+        if weights is None:
+            below = each.mean(axis=0) < q
+        else:
+            below = (each * weights).sum(axis=0) < q * weights.sum(axis=0)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2

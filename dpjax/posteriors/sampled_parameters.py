@@ -27,8 +27,6 @@ from dpjax.posteriors.weighted import (
 )
 from dpjax.statistics import FamilyStatistic
 
-_COPIES = 1000  # of weighted samples, for the intervals of predictions
-
 
 class SampledParameters(FamilyPosterior):
     """Empirical distribution of released samples of an exponential family's parameters.
@@ -75,13 +73,11 @@ class SampledParameters(FamilyPosterior):
         """Return lower and upper ends of each target's central prediction interval."""
         probability(level=level)
         targets, noise = host(self._targets(features), self.parameters()["variance"])
+        law, weights = StudentLaw(targets, np.sqrt(noise)[:, None], None), None
         if self.log_weights is not None:
-            ends = np.cumsum(np.exp(np.asarray(self.log_weights, float)))
-            middles = (np.arange(_COPIES) + 0.5) / _COPIES
-            chosen = np.searchsorted(ends / ends[-1], middles)
-            targets, noise = targets[chosen], noise[chosen]
-        law = StudentLaw(targets, np.sqrt(noise)[:, None], None)
-        lower, upper = (mixture_quantile(law, (1 + x * level) / 2) for x in (-1, 1))
+            weights = np.exp(np.asarray(self.log_weights, float))[:, None]
+        ends = ((1 + x * level) / 2 for x in (-1, 1))
+        lower, upper = (mixture_quantile(law, q, weights) for q in ends)
         return lower, upper
 
     def _targets(self, features: Any) -> Array:

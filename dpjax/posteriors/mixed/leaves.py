@@ -24,7 +24,7 @@ from dpjax.families import Family, Gaussian, conjugate_posterior
 from dpjax.families.conjugate_base import as_arrays, host
 from dpjax.families.gaussian import NormalInverseGammaParameters
 from dpjax.families.log_densities import log_gamma_ratio
-from dpjax.families.marginal_laws import StudentLaw
+from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
 from dpjax.mechanisms import Mechanism, MechanismWithLaw
 from dpjax.noise import LaplaceLaw, laplace
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy
@@ -37,7 +37,6 @@ from dpjax.statistics import MixedTotals, Sufficient
 
 _UNIT = Gaussian(-1.0, 1.0)
 _MOST_COMPONENTS = 200  # of the distribution of a value in a row, for its quantiles
-_HALVINGS = 50
 _CHAINS = {"chains": 4, "warmup": 200, "draws": 300}
 
 
@@ -111,9 +110,7 @@ class LeafPosterior(ConjugateMixture):
         """Log predictive density of each value, clipped to the bounds, in each row."""
         return _log_density(self._flat, jnp.clip(values, *self.family.bounds[0]))
 
-    def quantiles(
-        self, weights: Float[np.ndarray, "n r"], q: float
-    ) -> Float[np.ndarray, " n"]:
+    def quantiles(self, weights: Float[np.ndarray, "n r"], q: float) -> HostArray:
         """Return q-quantiles of mixtures of the rows' predictive laws, on the host.
 
         The distributions are those of a value before clipping. At most 200 of the drawn
@@ -122,15 +119,8 @@ class LeafPosterior(ConjugateMixture):
         step = -(-self.components // _MOST_COMPONENTS)
         p = NormalInverseGammaParameters(*host(*(x[::step] for x in self._flat)))
         spread = np.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
-        law = StudentLaw(p.mean, spread, 2 * p.shape)
-        ends = law.ppf(q)
-        low, high = (np.full(len(weights), x) for x in (ends.min(), ends.max()))
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            rows = law.cdf(middle[:, None, None]).mean(axis=1)
-            below = (rows * weights).sum(axis=1) < q
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return (low + high) / 2
+        law = StudentLaw(*(x.reshape(-1, 1) for x in (p.mean, spread, 2 * p.shape)))
+        return mixture_quantile(law, q, np.tile(weights.T, (len(spread), 1)))
 
     @property
     def _flat(self) -> NormalInverseGammaParameters:
