@@ -81,7 +81,12 @@ def swept() -> dp.study.SweepResult:
 def arviz() -> None:
     """Draws for ArviZ."""
     posterior = dp.posterior(dp.load("release.json"), noise_aware=False)
-    dp.posteriors.to_arviz(jr.key(0), posterior, draws=5)
+    dp.exports.to_arviz(jr.key(0), posterior, draws=5)
+
+
+def graph() -> None:
+    """A network as a graph of networkx."""
+    dp.exports.to_networkx(NET)
 
 
 def picture() -> None:
@@ -105,6 +110,7 @@ OPTIONAL: dict[Callable[[], object], set[str]] = {
     dp.data.datasets.fair: {"demo"},
     budget: {"accounting"},
     arviz: {"arviz"},
+    graph: {"networks"},
 }
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         data as data,
         distributions as distributions,
         event_logs as event_logs,
+        exports as exports,
         families as families,
         mechanisms as mechanisms,
         noise as noise,
@@ -53,9 +54,9 @@ if TYPE_CHECKING:
     from dpjax.study import plan, sweep
 
 _ROOMS = (
-    *("audits", "chains", "data", "distributions", "event_logs", "families"),
-    *("mechanisms", "noise", "plots", "posteriors", "privacy", "releases"),
-    *("runtime", "statistics", "study", "tables", "theory"),
+    *("audits", "chains", "data", "distributions", "event_logs", "exports"),
+    *("families", "mechanisms", "noise", "plots", "posteriors", "privacy"),
+    *("releases", "runtime", "statistics", "study", "tables", "theory"),
 )
 _NAMES = {
     "audits": ("audit",),

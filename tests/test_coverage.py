@@ -133,7 +133,7 @@ def test_arviz_has_named_axes(key):
     records = np.zeros((20, 4), np.int32)
     values = noise.sample(key, statistic.measure(records))
     posterior = dp.posterior(dp.Released(values, statistic, noise, 20))
-    exported = dp.posteriors.to_arviz(jax.random.key(0), posterior, draws=50)
+    exported = dp.exports.to_arviz(jax.random.key(0), posterior, draws=50)
     table = exported.posterior["x1"]
     assert table.dims == ("chain", "draw", "x0_level", "x1_level")
     assert table.shape == (1, 50, 2, 2)

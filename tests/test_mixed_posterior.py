@@ -429,7 +429,7 @@ def test_the_command_line_queries_and_synthesizes(files, capsys):
     assert main(["query", "r.json", "--target", "y", "--given", "age=70"]) == 0
     shown = [float(row[1]) for row in printed(capsys)[1:]]
     np.testing.assert_allclose(shown, found.query("y", {"age": 70})[0], atol=1e-5)
-    made = ["synthesize", "r.json", "--records", "30", "--out", "o.csv"]
+    made = ["synthesize", "r.json", "--n", "30", "--out", "o.csv"]
     assert main([*made, "--given", "y=yes"]) == 0
     encoded = np.asarray(BAYES.schema.encode("o.csv"))
     assert encoded.shape == (30, 4)

@@ -25,7 +25,7 @@ def test_the_list_is_of_the_package_and_of_every_folder():
 def test_public_names_are_those_of_the_list(module):
     made = importlib.import_module(module)
     assert sorted(made.__all__) == NAMES[module]
-    assert {*NAMES[module]} <= {*dir(made)} | {"accounting", "datasets", "to_arviz"}
+    assert {*NAMES[module]} <= {*dir(made)} | {"accounting", "datasets"}
     for name in NAMES[module]:
         assert getattr(made, name) is not None
     with pytest.raises(AttributeError, match="no_such_name"):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from pyarrow import parquet
 from scipy import special, stats
 
 import dpjax as dp
@@ -235,8 +236,8 @@ def test_the_command_line_predicts_queries_and_synthesizes(tmp_path, capsys, rng
     np.testing.assert_allclose(np.array(found, float), np.array(wanted, float), 1e-4)
     command = ["synthesize", path, "--out", str(out)]
     assert main(command) == 2
-    assert "`records` must be given" in capsys.readouterr().err
-    command += ["--records", "400", "--given", "c=1"]
+    assert "`n` must be given" in capsys.readouterr().err
+    command += ["--n", "400", "--given", "c=1"]
     assert main([*command, "--copies", "2"]) == 0
     tables = [(tmp_path / f"new-{i}.csv").read_text() for i in (1, 2)]
     assert tables[0] != tables[1]
@@ -246,6 +247,12 @@ def test_the_command_line_predicts_queries_and_synthesizes(tmp_path, capsys, rng
     assert not out.exists()
     assert main([*command, "--seed", "1"]) == 0
     assert len(out.read_text().splitlines()) == 401
+    columnar = tmp_path / "new.parquet"
+    assert main([*command, "--seed", "1", "--out", str(columnar)]) == 0
+    assert parquet.read_table(columnar).to_pylist() == [
+        dict(zip("abcd", map(int, line.split(",")), strict=True))
+        for line in out.read_text().splitlines()[1:]
+    ]
     before = sorted(tmp_path.iterdir())
     for wrong in (["--copies", "0"], ["--given", "c"], ["--out", "x.txt"]):
         assert main([*command, *wrong]) == 2

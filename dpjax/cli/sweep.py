@@ -17,11 +17,11 @@ from dpjax.cli.options import (
     refuse_unwritable_file,
 )
 from dpjax.cli.sweep_studies import study_of
+from dpjax.exports.tables import check_table_path
 from dpjax.noise.keys import study_key
 from dpjax.privacy import exact_epsilon
 from dpjax.runtime import processes
 from dpjax.study.sweeps import SweepResult, sweep
-from dpjax.study.sweeps.result import check_table_path
 
 
 def run(options: argparse.Namespace) -> None:

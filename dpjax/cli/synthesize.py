@@ -3,8 +3,6 @@
 __all__ = ["run"]
 
 import argparse
-import csv
-import io
 import pathlib
 from typing import Any
 
@@ -12,8 +10,8 @@ import jax.random as jr
 import numpy as np
 
 from dpjax._checks import whole
-from dpjax._documents import write_atomically
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
+from dpjax.exports.tables import check_table_path, write_table
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import posterior
 from dpjax.posteriors.mixed.parts import network_of
@@ -25,22 +23,22 @@ def run(options: argparse.Namespace) -> None:
     whole(1, copies=options.copies)
     paths = _paths(options.out, options.copies)
     for path in paths:
-        refuse_unwritable_file(path, endings=(".csv",))
+        check_table_path(path, "out")
+        refuse_unwritable_file(path)
     released = load(options.release)
     network_of(released)  # refuses other releases
-    n = _number_of(options.records, released)
+    n = _number_of(options.n, released)
     key, given = study_key(options.seed), dict(pair_of(x) for x in options.given)
     with saying("synthesize", "inferring the posterior and drawing records"):
         several, disjoint = releases_of(options, released)
         fitted: Any = posterior(several, disjoint=disjoint)
-        texts = []
+        tables = []
         for i in range(options.copies):
             keys = jr.split(jr.fold_in(key, i))
             records = fitted.sample_records(keys[0], n, given)
-            columns = released.schema.decode(np.asarray(records), keys[1])
-            texts.append(_text(columns))
-    for path, text in zip(paths, texts, strict=True):
-        write_atomically(path, text)
+            tables.append(released.schema.decode(np.asarray(records), keys[1]))
+    for path, table in zip(paths, tables, strict=True):
+        write_table(path, table)
     print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
 
 
@@ -55,21 +53,12 @@ def _paths(out: str, copies: int) -> list[str]:
     ]
 
 
-def _number_of(records: int | None, released: Released) -> int:
-    if records is not None:
-        whole(0, records=records)
-        return records
+def _number_of(n: int | None, released: Released) -> int:
+    if n is not None:
+        whole(0, n=n)
+        return n
     if released.n is None:
         raise ValueError(
-            "`records` must be given for a release whose number of records is private: "
-            "--records N."
+            "`n` must be given for a release whose number of records is private: --n N."
         )
     return int(released.n)
-
-
-def _text(columns: dict[str, np.ndarray]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(x.tolist() for x in columns.values()), strict=True))
-    return text.getvalue()

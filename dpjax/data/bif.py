@@ -4,17 +4,23 @@ __all__ = ["parse_bif"]
 
 import re
 
+_QUOTED = r"\"[^\"\n]*\""
 # An unclosed comment matches to the end, so that time is linear in the text.
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
-_NAME = r"(\"[^\"]*\"|[^\s{}()|,;\"]+)"
+_COMMENT = re.compile(rf"{_QUOTED}|//[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
+_NAME = rf"({_QUOTED}|[^\s{{}}()|,;\"]+)"
+_LISTED = re.compile(rf"{_QUOTED}|[^\s,\"]+")
+_IN_BRACES = rf"((?:{_QUOTED}|[^{{}}\"])*+)"
 _VARIABLE = re.compile(
     rf"\bvariable\s+{_NAME}\s*{{[^{{}}]*?\btype\s+discrete\s*\[\s*(\d{{1,9}})\s*\]\s*"
-    r"{([^{}]*)}\s*;[^{}]*}"
+    rf"{{{_IN_BRACES}}}\s*;[^{{}}]*}}"
 )
 _PROBABILITY = re.compile(
-    rf"\bprobability\s*\(\s*{_NAME}\s*(?:\|([^()]*))?\)\s*{{[^{{}}]*}}"
+    rf"\bprobability\s*\(\s*{_NAME}\s*(?:\|((?:{_QUOTED}|[^()\"])*+))?\)\s*"
+    rf"{{{_IN_BRACES}}}"
 )
-_BLOCK = re.compile(r"\b(variable|probability)\b\s*+[^\s{}(;|]*+\s*+[{(]")
+_BLOCK = re.compile(
+    rf"\b(variable|probability)\b\s*+(?:{_QUOTED}|[^\s{{}}(;|\"]*+)\s*+[{{(]"
+)
 
 
 def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -45,21 +51,23 @@ def parse_bif(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
                 f"declares, {size}, got {len(names)}."
             )
         states[_bare(name)] = names
-    parents = {_bare(name): _names(given) for name, given in tables}
+    parents = {_bare(name): _names(given) for name, given, _ in tables}
     if len(states) != len(variables) or len(parents) != len(tables):
         raise ValueError("`network` must declare every variable and table once.")
     return states, {name: parents.get(name, []) for name in states | parents}
 
 
-def _space(comment: re.Match) -> str:
-    if comment[0].startswith("/*") and not comment[1]:
+def _space(found: re.Match) -> str:
+    if found[0].startswith('"'):
+        return found[0]
+    if found[0].startswith("/*") and not found[1]:
         raise ValueError("`network` must be BIF that closes every comment.")
     return " "
 
 
 def _names(listed: str) -> list[str]:
-    return [_bare(name) for name in re.split(r"[,\s]\s*", listed.strip()) if name]
+    return [_bare(name) for name in _LISTED.findall(listed)]
 
 
 def _bare(name: str) -> str:
-    return name.strip().strip('"')
+    return name.strip('"')

@@ -50,7 +50,6 @@ __all__ = [
     "release_law_of_total",
     "separate_tables",
     "sums_of",
-    "to_arviz",
     "total_of",
     "tree_posterior",
     "widen",
@@ -112,7 +111,6 @@ from dpjax.posteriors.sampled import SampledPosterior
 from dpjax.posteriors.sampled_parameters import SampledParameters
 
 if TYPE_CHECKING:
-    from dpjax.posteriors.arviz_export import to_arviz
     from dpjax.posteriors.own_models import (
         record_updates,
         release_law,
@@ -124,7 +122,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = names_of(
     __name__,
     {
-        "arviz_export": ("to_arviz",),
         "own_models": (
             "record_updates",
             "release_law",

@@ -8,21 +8,20 @@ def add(commands) -> None:
     command = commands.add_parser(
         "synthesize",
         help="synthetic tables of records from a release",
-        description="Write CSV tables of synthetic records. Each table is drawn with "
-        "its own parameters from the posterior, which is that of a network or of "
-        "marginal tables. Costs no privacy of the released table.",
+        description="Write tables of synthetic records, as CSV or Parquet. Each table "
+        "is drawn with its own parameters from the posterior, which is that of a "
+        "network or of marginal tables. Costs no privacy of the released table.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
     command.further_releases()
-    command.number(
-        "--records", "records of a table (default: those of RELEASE, if public)"
-    )
+    command.number("--n", "records of a table (default: those of RELEASE, if public)")
     command.number("--copies", "number of tables, to combine their results", 1)
     command.many("--given", "NAME=LEVEL", "level of all records (may be repeated)")
     command.common("--seed", help="seed of the draws")
     command.add_argument(
         "--out",
         required=True,
-        metavar="FILE.csv",
-        help="file to write; of several tables, FILE-1.csv, FILE-2.csv and so on",
+        metavar="FILE",
+        help="file to write, which ends in .csv or .parquet; of several tables, "
+        "FILE-1.csv, FILE-2.csv and so on",
     )

@@ -1,34 +1,20 @@
 """Results of a sweep: arrays with named axes, and their conversion to tables."""
 
-__all__ = ["SweepResult", "check_table_path"]
+__all__ = ["SweepResult"]
 
-import importlib
-import io
 import os
-import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax._documents import write_atomically
-from dpjax.data.sources.arrow import csv, parquet, pyarrow
+from dpjax.exports.packages import as_dataframe, as_dataset
+from dpjax.exports.tables import write_table
 
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-
-_ENDINGS = (".csv", ".parquet")
-
-
-def check_table_path(path: str | os.PathLike, name: str = "path") -> None:
-    """Raise an error about `name` unless a table can be written to `path`."""
-    if pathlib.Path(path).suffix.lower() not in _ENDINGS:
-        raise ValueError(f"`{name}` must end in .csv or .parquet, got {path}.")
-    if pyarrow is None:
-        raise ImportError('writing tables needs pyarrow: pip install "dpjax[data]"')
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +77,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         for name, array in self.arrays.items():
             own = [f"{name}_{i}" for i in range(array.ndim - named)]
             variables[name] = (*self.dimensions, *own), array
-        return _frames().to_xarray(variables, self.coordinates)
+        return as_dataset(variables, self.coordinates)
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """Return a pandas data frame with the columns of `to_columns`.
@@ -99,7 +85,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         Raises:
             ImportError: if pandas is not installed.
         """
-        return _frames().to_dataframe(self.to_columns())
+        return as_dataframe(self.to_columns())
 
     def to_columns(self) -> dict[str, Any]:
         """Return a dictionary of columns with the labels of each axis and the results.
@@ -127,17 +113,6 @@ class SweepResult(Mapping[str, np.ndarray]):
 
         Raises:
             ValueError: if `path` does not end in .csv or .parquet or is not writable.
-            ImportError: if pyarrow is not installed.
+            ImportError: if pyarrow is not installed, which Parquet files need.
         """
-        check_table_path(path)
-        table = pyarrow.table(self.to_columns())
-        content = io.BytesIO()
-        if pathlib.Path(path).suffix.lower() == ".csv":
-            csv.write_csv(table, content, csv.WriteOptions(quoting_style="needed"))
-        else:
-            parquet.write_table(table, content)
-        write_atomically(path, content.getvalue())
-
-
-def _frames() -> Any:
-    return importlib.import_module("dpjax.study.sweeps.frames")
+        write_table(path, self.to_columns())

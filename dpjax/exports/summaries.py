@@ -1,0 +1,124 @@
+"""Means, standard deviations and intervals of all parameters, in pandas and xarray."""
+
+__all__ = ["columns_of", "to_dataframe", "to_xarray"]
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpjax.data.bayes_net import BayesNet
+from dpjax.exports.axes import axes_of, by_name, net_of
+from dpjax.exports.packages import as_dataframe, as_dataset
+from dpjax.families.conjugate_base import probability
+from dpjax.posteriors.base import Posterior
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+STATISTICS = ["mean", "sd", "lower", "upper"]
+
+
+def to_xarray(posterior: Posterior, level: float = 0.95) -> "xarray.Dataset":
+    """Return the mean, standard deviation and interval of every parameter, in xarray.
+
+    Args:
+        posterior: any posterior of dpjax.
+        level: posterior probability of the central interval from `lower` to `upper`.
+
+    Returns:
+        An array for each parameter. Its first axis is "statistic", with the labels
+        "mean", "sd", "lower" and "upper". In a network, the table of a variable "x" has
+        an axis for each parent "y" of "x", "y_level", and then the axis "x_level".
+
+    Raises:
+        ImportError: if xarray is not installed.
+        ValueError: if `level` is not between 0 and 1, or the method of the posterior
+            does not define one of these.
+
+    Privacy:
+        Post-processing of a release has no privacy cost.
+    """
+    dims, coords = axes_of(posterior)
+    variables = {}
+    for name, array in _summary(posterior, level).items():
+        own = dims.get(name) or [f"{name}_{i}" for i in range(array.ndim - 1)]
+        variables[name] = ["statistic", *own], array
+    return as_dataset(variables, {"statistic": STATISTICS, **coords})
+
+
+def to_dataframe(posterior: Posterior, level: float = 0.95) -> "pandas.DataFrame":
+    """Return the mean, standard deviation and interval of every parameter, in pandas.
+
+    Args:
+        posterior: any posterior of dpjax.
+        level: posterior probability of the central interval from `lower` to `upper`.
+
+    Returns:
+        One row for each number of each parameter, in the order of the arrays. The first
+        columns are "variable", "given" and "level" for a network, where "given" has the
+        levels of the parents, as in "a = yes, b = no"; and "parameter" and "index"
+        otherwise, as in "slope" and "0". Then there are "mean", "sd", "lower", "upper".
+
+    Raises:
+        ImportError: if pandas is not installed.
+        ValueError: if `level` is not between 0 and 1, or the method of the posterior
+            does not define one of these.
+
+    Privacy:
+        Post-processing of a release has no privacy cost.
+    """
+    return as_dataframe(columns_of(posterior, level))
+
+
+def columns_of(posterior: Posterior, level: float = 0.95) -> dict[str, Any]:
+    """Return the columns of `to_dataframe` by name."""
+    found = _summary(posterior, level)
+    net = net_of(posterior)
+    if net is not None:
+        columns = _cells(net)
+    else:
+        shapes = {name: array.shape[1:] for name, array in found.items()}
+        places = [(name, i) for name in shapes for i in np.ndindex(shapes[name])]
+        columns = {
+            "parameter": [name for name, _ in places],
+            "index": [", ".join(map(str, i)) for _, i in places],
+        }
+    rows = np.concatenate([x.reshape(len(STATISTICS), -1) for x in found.values()], 1)
+    return columns | dict(zip(STATISTICS, rows, strict=True))
+
+
+def _cells(net: BayesNet) -> dict[str, list]:
+    """Return the variable, the parents' levels and the level of each cell."""
+    columns = {"variable": [], "given": [], "level": []}
+    for *parents, own in net.families:
+        several = [net.variables[i] for i in parents]
+        levels = [variable.levels for variable in several]
+        for given in itertools.product(*levels):
+            pairs = zip(several, given, strict=True)
+            text = ", ".join(f"{variable.name} = {x}" for variable, x in pairs)
+            for x in net.variables[own].levels:
+                columns["variable"].append(net.names[own])
+                columns["given"].append(text)
+                columns["level"].append(x)
+    return columns
+
+
+def _summary(posterior: Posterior, level: float) -> dict[str, np.ndarray]:
+    """Return arrays of all statistics, the first axis, by parameter name."""
+    probability(level=level)
+    tail = (1 - level) / 2
+    found = [
+        by_name(x)
+        for x in (
+            posterior.mean(),
+            posterior.sd(),
+            posterior.quantile(tail),
+            posterior.quantile(1 - tail),
+        )
+    ]
+    return {
+        name: np.stack([np.asarray(x[name], np.float64) for x in found])
+        for name in found[0]
+    }
