@@ -291,7 +291,45 @@ def test_a_budget_without_a_period_never_renews(monkeypatch, tmp_path):
     ledger.charge(HALF)
     day(monkeypatch, "2036-01-01")
     assert ledger.spent == HALF.epsilon
-    assert "date" not in (tmp_path / "ledger.jsonl").read_text()
+    assert [charge.date for charge in ledger.charges] == ["2026-11-29"]
+
+
+@pytest.mark.parametrize("filed", [True, False])
+@pytest.mark.parametrize("period", [None, "month"])
+def test_a_ledger_lists_its_charges(filed, period, monkeypatch, tmp_path):
+    path = tmp_path / "ledger.jsonl" if filed else None
+    ledger = Ledger("2", adjacency="replace-one", period=period, path=path)
+    assert ledger.charges == ()
+    day(monkeypatch, "2026-11-29")
+    ledger.charge(HALF, "one")
+    day(monkeypatch, "2026-12-01")
+    ledger.charge(HALF, "two", part="north")
+    known = [ledger] if path is None else [ledger, Ledger(path=path)]
+    for each in known:
+        assert [(*charge,) for charge in each.charges] == [
+            (HALF, "one", None, "2026-11-29"),
+            (HALF, "two", "north", "2026-12-01"),
+        ]
+        assert each.spent == (HALF.epsilon if period else 2 * HALF.epsilon)
+
+
+def test_a_file_alone_says_all_about_its_ledger(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    with pytest.raises(ValueError, match="`budget` must be given to start a ledger"):
+        Ledger(path=path)
+    first = Ledger(2, adjacency="add-remove", contributions=3, path=path)
+    first.charge(PureDP(HALF.epsilon, "add-remove", contributions=3))
+    again = Ledger(path=path)
+    assert (again.adjacency, again.contributions, again.period) == (
+        "add-remove",
+        3,
+        None,
+    )
+    assert again.remaining == 2 - HALF.epsilon
+    with pytest.raises(ValueError, match="`contributions` must be that of the ledger"):
+        Ledger(adjacency="add-remove", path=path)
+    with pytest.raises(ValueError, match="`adjacency` must be that of the ledger"):
+        again.charge(PureDP(HALF.epsilon, "replace-one", contributions=3))
 
 
 def test_the_clock_must_not_go_back(monthly, monkeypatch):

@@ -11,6 +11,7 @@ from dpjax.cli.arguments import (
     audit,
     coverage,
     demo,
+    ledger,
     plan,
     predict,
     query,
@@ -24,7 +25,7 @@ from dpjax.cli.arguments import (
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, verify, predict, query, synthesize, sample),
+    *(schema, release, verify, ledger, predict, query, synthesize, sample),
     *(audit, coverage, demo, plan, sweep),
 )
 """Modules whose `add` declares a command."""

@@ -33,7 +33,8 @@ class Ledger(Unpickled):
 
     Args:
         epsilon: ε of the whole budget, for pure DP. None: `budget` is used.
-        adjacency: "replace-one" or "add-remove". None: the adjacency of `budget`.
+        adjacency: "replace-one" or "add-remove". None: the adjacency of `budget`, or
+            that of the file if only `path` is given, as is `contributions`.
         contributions: the most rows of a person, in all charges. None: that of
             `budget`, or 1, which protects each row on its own.
         budget: the whole budget as a guarantee, in place of `epsilon`; all charges are
@@ -83,8 +84,9 @@ class Ledger(Unpickled):
         if period is not None:
             one_of(tuple(PERIODS), period=period)
         limit, self.adjacency = _limit(epsilon, adjacency, contributions, budget)
-        given = 1 if contributions is None else rows_of(contributions)
-        self.contributions = limit.contributions if limit else given
+        if adjacency is not None:
+            contributions = rows_of(1 if contributions is None else contributions)
+        self.contributions: Any = limit.contributions if limit else contributions
         if limit is None and (path is None or not os.path.exists(path)):
             raise ValueError("`budget` must be given to start a ledger, got none.")
         self.period = period
@@ -93,6 +95,8 @@ class Ledger(Unpickled):
         self._process, self._lock = os.getpid(), threading.Lock()
         with self._opened() as book:
             self.limit, self.period = book.budget, book.period
+        self.adjacency = self.limit.adjacency
+        self.contributions = self.limit.contributions
 
     @property
     def cost(self) -> Guarantee:
@@ -118,6 +122,16 @@ class Ledger(Unpickled):
     def remaining(self) -> Fraction:
         """`budget` minus `spent`; `ValueError` if the budget has several numbers."""
         return _one_number(self.limit.remaining(self.cost))
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges so far, in order, also those of earlier periods.
+
+        Each has a `cost`, which is a guarantee, a public note on its `purpose`, the
+        `part` of the table (None: the whole table), and an ISO `date`, in UTC.
+        """
+        with self._opened() as book:
+            return book.charges
 
     def require(self, cost: Guarantee, part: str | None = None) -> None:
         """Raise unless `cost` can be charged now; call this before data is read.
@@ -154,7 +168,8 @@ class Ledger(Unpickled):
         with self._opened(charging=True) as book:
             self._refuse(charge, book)
             if self._file is None:
-                self._book = book.plus(charge)
+                charges = (*book.charges, charge)
+                self._book = book.plus(charge)._replace(charges=charges)
             else:
                 self._file.append(book, charge)
 
@@ -187,12 +202,12 @@ class Ledger(Unpickled):
 
     def _agree(self, book: Book) -> None:
         """Raise unless the file has this adjacency, unit and budget."""
-        if book.budget.adjacency != self.adjacency:
+        if self.adjacency not in (None, book.budget.adjacency):
             raise ValueError(
                 "`adjacency` must be that of the ledger, "
                 f"{book.budget.adjacency!r:.80}, got {self.adjacency!r:.80}."
             )
-        if book.budget.contributions != self.contributions:
+        if self.contributions not in (None, book.budget.contributions):
             raise _other_unit(book.budget.contributions, self.contributions)
         if self.period not in (None, book.period):
             raise ValueError(
@@ -234,8 +249,10 @@ def _limit(
     adjacency: Adjacency | None,
     contributions: int | None,
     budget: Guarantee | None,
-) -> tuple[Guarantee | None, Adjacency]:
-    """The budget as given, and its adjacency."""
+) -> tuple[Guarantee | None, Any]:
+    """The budget as given, and its adjacency; None for what the file has."""
+    if budget is epsilon is adjacency is contributions is None:
+        return None, None
     if budget is None:
         one_of(ADJACENCIES, adjacency=adjacency)
         known = cast(Adjacency, adjacency)

@@ -45,7 +45,7 @@ class Charge(NamedTuple):
         cost: cost of a release.
         purpose: a public note.
         part: name of the part of the table that is released; None: the whole table.
-        date: ISO date of the charge, in UTC.
+        date: ISO date of the charge, in UTC; "" if an older file does not have it.
     """
 
     cost: Guarantee
@@ -68,6 +68,7 @@ class Book(NamedTuple):
         chain: text to hash with the next charge; None if the format has no hashes.
         inode: inode number of the original file; None if the format has no hashes.
         held: descriptor of the locked file or, if there is no file yet, of its folder.
+        charges: all charges, in order, also those of earlier periods.
     """
 
     budget: Guarantee
@@ -79,6 +80,7 @@ class Book(NamedTuple):
     chain: str | None = None
     inode: int | None = None
     held: int = -1
+    charges: tuple[Charge, ...] = ()
 
     @classmethod
     def of(cls, budget: Guarantee, period: str | None = None) -> "Book":
@@ -140,15 +142,17 @@ def read_on(book: Book | None, text: bytes) -> Book:
         raise ValueError("the last line is not whole")
     if not book or not book.text:
         book = _header(lines.pop(0))
+    charges = [*book.charges]
     for line in lines:
         entry = _parsed(line)
         charge = _charge(book, entry)
+        charges.append(charge)
         book = book.plus(charge)
         if book.chain is not None:
             if line != _line(book.chain, _entry(book, charge)):
                 raise ValueError("not what was written after the line before")
             book = book._replace(chain=entry["chain"])
-    return book._replace(text=text)
+    return book._replace(text=text, charges=(*charges,))
 
 
 def read_back(book: Book, charge: Charge) -> Charge:
@@ -197,7 +201,7 @@ def _entry(book: Book, charge: Charge) -> dict[str, Any]:
     entry: dict[str, Any] = {**cost, "purpose": charge.purpose}
     if charge.part is not None:
         entry["part"] = charge.part
-    if book.period is not None:
+    if charge.date:
         entry["date"] = charge.date
     return entry
 
@@ -207,16 +211,17 @@ def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
         cost = budget_of(entry["epsilon"], book.budget.adjacency)
     else:
         cost = guarantee_of(entry["cost"])
-    part, date = entry.get("part"), ""
+    part = entry.get("part")
     if part is not None and (not isinstance(part, str) or not part):
         raise ValueError("`part` must be the name of a part of the table.")
-    if book.period is not None:
-        date = datetime.date.fromisoformat(entry["date"]).isoformat()
-        if date < book.date:
-            raise ValueError(
-                "`ledger` must be charged in the order of dates, and the clock says "
-                f"{date}, before the last charge, of {book.date}."
-            )
+    date = entry["date"] if book.period else entry.get("date", "")
+    if date:
+        date = datetime.date.fromisoformat(date).isoformat()
+    if book.period is not None and date < book.date:
+        raise ValueError(
+            "`ledger` must be charged in the order of dates, and the clock says "
+            f"{date}, before the last charge, of {book.date}."
+        )
     return Charge(cost, entry["purpose"], part, date)
 
 

@@ -375,7 +375,7 @@ MUTANTS = (
         "budget not charged",
         "ledger: the clock may go back",
         _LINES,
-        "if date < book.date:",
+        "if book.period is not None and date < book.date:",
         "if False:",
         (_BACK + "[file]",),
     ),
