@@ -22,7 +22,7 @@ except SystemExit as error:
 print("slow", *sorted({"jax", "numpy", "equinox", "tqdm"} & sys.modules.keys()))
 """
 COMMANDS = ("schema", "release", "verify", "predict", "query", "synthesize", "sample")
-COMMANDS += ("audit", "coverage", "demo", "ledger", "plan", "sweep")
+COMMANDS += ("audit", "coverage", "demo", "ledger", "plan", "report", "sweep")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ FLOORS = [
     {"posteriors", "chains"},
     {"event_logs", "exports", "theory"},
     {"study"},
-    {"audits", "plots"},
+    {"audits", "plots", "reports"},
     {"cli"},
     {"__init__", "__main__"},
 ]

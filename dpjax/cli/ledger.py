@@ -1,17 +1,15 @@
 """`dpjax ledger`: what a ledger has spent, on what, and what it has left."""
 
-__all__ = ["facts_of", "run"]
+__all__ = ["run"]
 
 import argparse
 import json
 import os
-from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any
 
 from dpjax._documents import printable
 from dpjax.privacy import Ledger
 from dpjax.privacy.guarantee import in_words
+from dpjax.reports.budget import budget_of
 
 
 def run(options: argparse.Namespace) -> None:
@@ -22,7 +20,7 @@ def run(options: argparse.Namespace) -> None:
         )
     ledger = Ledger(path=options.ledger)
     if options.json:
-        print(json.dumps(facts_of(ledger)))
+        print(json.dumps(budget_of(ledger)))
         return
     limit, cost = ledger.limit, ledger.cost
     period = "" if ledger.period is None else f" of this {ledger.period}"
@@ -38,29 +36,3 @@ def run(options: argparse.Namespace) -> None:
         part = "" if charge.part is None else f" [{charge.part}]"
         note = printable(f"{in_words(charge.cost.numbers)}{part} {charge.purpose}")
         print(f"    {charge.date or 'no date':<10}  {note}".rstrip())
-
-
-def facts_of(ledger: Ledger) -> dict[str, Any]:
-    """Return the budget, what is spent and left, and all charges, for JSON."""
-    limit, cost = ledger.limit, ledger.cost
-    return {
-        "adjacency": limit.adjacency,
-        "unit": limit.unit,
-        "period": ledger.period,
-        "budget": _texts(limit.numbers),
-        "spent": _texts(cost.numbers),
-        "left": _texts(limit.remaining(cost)),
-        "charges": [
-            {
-                "date": charge.date or None,
-                "cost": _texts(charge.cost.numbers),
-                "part": charge.part,
-                "purpose": charge.purpose,
-            }
-            for charge in ledger.charges
-        ],
-    }
-
-
-def _texts(numbers: Mapping[str, Fraction]) -> dict[str, str]:
-    return {name: str(number) for name, number in numbers.items()}

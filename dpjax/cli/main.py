@@ -16,6 +16,7 @@ from dpjax.cli.arguments import (
     predict,
     query,
     release,
+    report,
     sample,
     schema,
     sweep,
@@ -25,7 +26,8 @@ from dpjax.cli.arguments import (
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, verify, ledger, predict, query, synthesize, sample),
+    *(schema, release, verify, ledger, report),
+    *(predict, query, synthesize, sample),
     *(audit, coverage, demo, plan, sweep),
 )
 """Modules whose `add` declares a command."""

@@ -5,6 +5,7 @@ Any computation from a release is post-processing, and has no further privacy co
 
 __all__ = ["Released", "consistent", "load"]
 
+import json
 import os
 from functools import partial
 from typing import Any, ClassVar
@@ -186,6 +187,14 @@ class Released(Unpickled, eqx.Module):
             )
         return self.statistic
 
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 hash in the file that `save` writes.
+
+        Raises `ValueError` if the mechanism is not exact.
+        """
+        return json.loads(self._text())["sha256"]
+
     def save(self, path: str | os.PathLike) -> None:
         """Write the release to a JSON file, atomically.
 
@@ -195,6 +204,9 @@ class Released(Unpickled, eqx.Module):
         Raises:
             ValueError: if the mechanism is not exact, or the file cannot be written.
         """
+        write_atomically(path, self._text())
+
+    def _text(self) -> str:
         if not isinstance(self.mechanism, ExactMechanism):
             raise ValueError(
                 "`mechanism` must be exact to be saved, got "
@@ -202,8 +214,7 @@ class Released(Unpickled, eqx.Module):
             )
         n = None if self.n is None else int(self.n)
         made = self.values, self.statistic, self.mechanism, n
-        entries = *made, self.hidden_states, self.contributions
-        write_atomically(path, file_format.dump(entries))
+        return file_format.dump((*made, self.hidden_states, self.contributions))
 
     def __repr__(self) -> str:
         try:

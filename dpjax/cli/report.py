@@ -1,0 +1,26 @@
+"""`dpjax report`: a report about a release, for its readers."""
+
+__all__ = ["run"]
+
+import argparse
+import os
+
+from dpjax.cli.options import refuse_unwritable_file, saying
+from dpjax.privacy import Ledger
+from dpjax.releases.released import load
+from dpjax.reports import report
+from dpjax.reports.report import ENDINGS
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax report` with the given options."""
+    refuse_unwritable_file(options.out, endings=ENDINGS)
+    inputs = [x for x in (options.release, options.ledger) if x]
+    if os.path.realpath(options.out) in map(os.path.realpath, inputs):
+        raise ValueError(f"`out` must not be an input, got {options.out}.")
+    released = load(options.release)
+    ledger = None if options.ledger is None else Ledger(path=options.ledger)
+    with saying("report", "inferring the posterior"):
+        made = report(released, ledger=ledger, level=options.level)
+    made.save(options.out)
+    print(f"{options.out}: {made.content['title']}")

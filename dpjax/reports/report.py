@@ -1,0 +1,147 @@
+"""`report`: what a release contains and promises, for people and for programs."""
+
+__all__ = ["Report", "report"]
+
+import csv
+import io
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpjax._documents import write_atomically
+from dpjax._version import __version__
+from dpjax.families.conjugate_base import probability
+from dpjax.privacy import Ledger
+from dpjax.releases.released import Released
+from dpjax.reports.budget import budget_of, texts
+from dpjax.reports.page import page_of
+from dpjax.reports.registry import entry_of, yaml_of
+from dpjax.reports.results import results_of
+from dpjax.reports.words import (
+    CHANCES,
+    mechanism_in_words,
+    most_after,
+    promises,
+    what_in_words,
+)
+
+ENDINGS = (".html", ".json", ".csv", ".yaml")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The content of a report about a release, as plain data.
+
+    Attributes:
+        content: mappings, lists, text and numbers, which JSON can hold. Its parts are
+            `title`, `published`, `protection`, `variables`, `results`, `budget` (None
+            without a ledger), `verification` and `registry`.
+    """
+
+    content: Mapping[str, Any]
+
+    def to_html(self) -> str:
+        """Return one page of HTML, which needs no network and no script."""
+        return page_of(self.content)
+
+    def to_csv(self) -> str:
+        """Return the results as one table in CSV, with a row for each number."""
+        tables = self.content["results"]["tables"]
+        names = dict.fromkeys(name for columns in tables.values() for name in columns)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, ["table", *names], lineterminator="\n")
+        writer.writeheader()
+        for heading, columns in tables.items():
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow(
+                    {"table": heading, **dict(zip(columns, row, strict=True))}
+                )
+        return text.getvalue()
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the report to a file, in the form that the name of the file says.
+
+        Args:
+            path: a name that ends in .html, for the page; in .json, for the whole
+                content; in .csv, for the results; or in .yaml, for the draft of an
+                entry in the public registry of deployments.
+
+        Raises:
+            ValueError: if the name ends otherwise, or the file cannot be written.
+        """
+        ending = pathlib.Path(path).suffix.lower()
+        if ending not in ENDINGS:
+            raise ValueError(f"`path` must end in {' or '.join(ENDINGS)}, got {path}.")
+        if ending == ".html":
+            text = self.to_html()
+        elif ending == ".csv":
+            text = self.to_csv()
+        elif ending == ".yaml":
+            text = yaml_of(self.content["registry"])
+        else:
+            text = json.dumps(self.content, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(path, text)
+
+
+def report(
+    released: Released, *, ledger: Ledger | None = None, level: float = 0.95
+) -> Report:
+    """Describe a release for the people who approve or read it.
+
+    Args:
+        released: any release that can be saved.
+        ledger: the ledger that was charged; None to say nothing about the budget.
+        level: probability of the intervals.
+
+    Returns:
+        What is published, who is protected and how well, all variables, all results
+        with intervals, the ledger, and how to verify the release.
+
+    Privacy:
+        Post-processing of a release has no privacy cost. The purposes in a ledger are
+        public notes.
+
+    Raises:
+        ValueError: if `level` is not between 0 and 1, or the release cannot be saved or
+            has no posterior.
+    """
+    probability(level=level)
+    cost, title = released.guarantee(), f"A private release of {_names(released)}"
+    epsilon = cost.numbers.get("epsilon")
+    found = results_of(released, level)
+    content = {
+        "title": title,
+        "published": {
+            "what": what_in_words(released),
+            "mechanism": mechanism_in_words(released.mechanism),
+            "numbers": int(released.values.size),
+            "records": None if released.n is None else int(released.n),
+            "made_with": f"dpjax {__version__}",
+        },
+        "protection": {
+            "adjacency": cost.adjacency,
+            "unit": cost.unit,
+            "kind": cost.kind,
+            "guarantee": texts(cost.numbers),
+            "sentences": promises(cost),
+            "chances": []
+            if epsilon is None
+            else [{"before": p, "after": most_after(p, epsilon)} for p in CHANCES],
+        },
+        "variables": released.schema.to_json()["variables"],
+        "results": {"level": level, **found._asdict()},
+        "budget": None if ledger is None else budget_of(ledger),
+        "verification": {"sha256": released.sha256},
+        "registry": entry_of(released, title),
+    }
+    return Report(content)
+
+
+def _names(released: Released) -> str:
+    names = [variable.name for variable in released.statistic.variables]
+    if len(names) > 3:
+        names[2:] = [f"{len(names) - 2} more variables"]
+    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]

@@ -1,0 +1,103 @@
+"""What is published, and how it is protected, in sentences for all readers."""
+
+__all__ = ["CHANCES", "mechanism_in_words", "most_after", "promises", "what_in_words"]
+
+import math
+from fractions import Fraction
+
+from dpjax.mechanisms import Mechanism
+from dpjax.privacy import REPLACE_ONE, Guarantee
+from dpjax.releases.released import Released
+from dpjax.statistics import FamilyStatistic
+
+CHANCES = (0.01, 0.1, 0.5, 0.9)
+"""An attacker's chances before a release, for which reports show those after it."""
+
+_LARGEST = 20  # ε for which e^ε is written out
+_MECHANISMS = {
+    "discrete-laplace": "Whole numbers with a discrete Laplace distribution are added "
+    "to all counts and totals.",
+    "split-discrete-laplace": "Whole numbers with discrete Laplace distributions are "
+    "added to all counts and totals, and each table has its own part of the budget.",
+    "k-norm": "Whole numbers are added to all counts, with a distribution that has the "
+    "shape of the change that one record can make.",
+    "family-k-norm": "Whole numbers are added to all totals, with a distribution that "
+    "has the shape of the change that one record can make.",
+    "posterior-on-grid": "Parameters are drawn at random from a posterior distribution "
+    "that is flattened and limited so that one record has little influence.",
+    "family-posterior-on-grid": "Parameters are drawn at random from a posterior "
+    "distribution that is flattened and limited so that one record has little "
+    "influence.",
+    "cell-mass": "Parameters are drawn at random, with a probability that grows with "
+    "their posterior probability.",
+}
+
+
+def mechanism_in_words(mechanism: Mechanism) -> str:
+    """Return a sentence about a mechanism; its kind, if that is of another package."""
+    kind = getattr(mechanism, "kind", type(mechanism).__name__)
+    return _MECHANISMS.get(kind, f"The mechanism is {kind}.")
+
+
+def what_in_words(released: Released) -> str:
+    """Return a sentence about the statistic that is released."""
+    statistic = released.statistic
+    names = [variable.name for variable in statistic.variables]
+    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    if isinstance(statistic, FamilyStatistic):
+        family = statistic.family.name
+        return f"Totals for the model {family} of {listed}, with random noise."
+    if statistic.network is not None:
+        edges = sum(map(len, statistic.network.parents))
+        return (
+            f"Tables of a Bayesian network with {len(names)} variables and {edges} "
+            f"edges ({listed}), with random noise."
+        )
+    return f"Statistics ({statistic.kind}) of {listed}, with random noise."
+
+
+def promises(guarantee: Guarantee) -> list[str]:
+    """Return sentences about who is protected by a guarantee, and how well."""
+    unit = guarantee.unit
+    if guarantee.adjacency == REPLACE_ONE:
+        protects = (
+            f"The release limits what anybody can learn about the content of {unit}. "
+            "The number of rows is public."
+        )
+        compared = f"one possible content of {unit} against another"
+    else:
+        protects = (
+            f"The release limits what anybody can learn about whether {unit} was in "
+            "the table. The number of rows is protected too."
+        )
+        compared = f"the presence of {unit} in the table against its absence"
+    sentences = [protects]
+    if "epsilon" in guarantee.numbers:
+        epsilon, delta = guarantee.numbers["epsilon"], guarantee.numbers.get("delta", 0)
+        but = f", except with a probability of at most δ = {delta}" if delta else ""
+        sentences.append(
+            f"The privacy loss is ε = {epsilon}. Whatever somebody knows already, the "
+            f"release changes the odds that they give to {compared} by a factor of at "
+            f"most e^ε{_power(epsilon)}{but}. This holds for every method "
+            "of attack, and for all further computations from the release."
+        )
+    sentences.append(
+        "Further releases from the same rows add to the privacy loss: their losses are "
+        "summed up in a ledger."
+    )
+    return sentences
+
+
+def most_after(chance: float, epsilon: Fraction) -> float:
+    r"""Return $p e^\epsilon / (1 - p + p e^\epsilon)$, the largest chance after p."""
+    return chance / (chance + (1 - chance) * math.exp(-epsilon))
+
+
+def _power(epsilon: Fraction) -> str:
+    """Return " = " and e^ε with three digits, rounded up; nothing if that is huge."""
+    if epsilon > _LARGEST:
+        return ""
+    number = math.exp(epsilon)
+    step = 10.0 ** (math.floor(math.log10(number)) - 2)
+    above = math.ceil(number / step) * step
+    return f" = {above:,.0f}" if above >= 100 else f" = {above:.3g}"

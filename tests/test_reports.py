@@ -1,0 +1,166 @@
+"""Reports say what a release contains and promises, and nothing else."""
+
+import csv
+import io
+import json
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.cli.main import main
+from dpjax.privacy import ApproximateDP, PureDP
+from dpjax.reports import report
+from dpjax.reports.words import most_after, promises
+
+EMPTY = {"meta", "path", "br"}
+
+
+class Page(HTMLParser):
+    """All elements of a page, which must be closed in order; and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found, self.text = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for found, attrs in self.found if found == tag]
+
+
+@pytest.fixture(scope="module")
+def released():
+    levels = {"<b>": ["no & never", "yes"], "y": [0, 1], "z": ["a", "b", "c"]}
+    net = dp.BayesNet.from_parents(levels, {"<b>": [], "y": ["<b>"], "z": ["y"]})
+    rows = {"<b>": ["yes", "no & never"] * 20, "y": [1, 0] * 20, "z": ["a", "c"] * 20}
+    return dp.release(net, rows, epsilon="1/2", adjacency="replace-one")
+
+
+@pytest.fixture(scope="module")
+def log():
+    levels = {"place": ["n", "s"], "month": [0, 1, 2], "kind": ["a", "b"]}
+    net = dp.event_logs.event_network(dp.Schema(levels), "place", "month")
+    rows = {
+        "place": ["n"] * 90,
+        "month": [0, 1, 2] * 30,
+        "kind": ["a"] * 60 + ["b"] * 30,
+    }
+    return dp.release(net, rows, epsilon=2, adjacency="add-remove")
+
+
+def test_a_page_is_whole_and_needs_no_network(released):
+    text = report(released).to_html()
+    page = Page(text)
+    assert [tag for tag, _ in page.found if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 5
+    assert not {tag for tag, _ in page.found} & {"script", "link", "img", "iframe", "a"}
+    assert "http" not in text
+    assert "url(" not in text
+    assert page.all("html") == [{"lang": "en"}]
+    assert all(attrs["scope"] == "col" for attrs in page.all("th"))
+    assert all(attrs["aria-hidden"] == "true" for attrs in page.all("svg"))
+    assert {"no & never", "y"} <= {*page.text}
+    assert "<b>" in page.text
+    assert not page.all("b")
+
+
+def test_all_forms_have_the_posterior_and_the_public_facts(released, tmp_path):
+    made = report(released, level=0.9)
+    fitted = dp.posterior(released)
+    for name in ("r.html", "r.json", "r.csv", "r.yaml"):
+        made.save(tmp_path / name)
+    content = json.loads((tmp_path / "r.json").read_text())
+    assert content["published"]["records"] == 40
+    assert content["protection"]["guarantee"] == {"epsilon": "1/2"}
+    assert content["verification"]["sha256"] in (tmp_path / "r.html").read_text()
+    released.save(tmp_path / "release.json")
+    saved = json.loads((tmp_path / "release.json").read_text())
+    assert content["verification"]["sha256"] == saved["sha256"] == released.sha256
+    table = content["results"]["tables"]["z"]
+    lower = np.asarray(fitted.quantile(0.05)["z"]).ravel()
+    np.testing.assert_allclose(table["lower"], lower, rtol=1e-6)
+    assert table["given"] == ["y = 0"] * 3 + ["y = 1"] * 3
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))]
+    assert len(rows) == 2 + 4 + 6
+    assert [row["level"] for row in rows if row["table"] == "z"] == [*"abcabc"]
+    entry = (tmp_path / "r.yaml").read_text().splitlines()
+    assert "      epsilon: 0.5" in entry
+    with pytest.raises(ValueError, match=r"`path` must end in \.html or \.json"):
+        made.save(tmp_path / "r.pdf")
+
+
+def test_an_event_log_is_reported_by_totals(log):
+    tables = report(log).content["results"]["tables"]
+    kinds, months = tables["Events by kind"], tables["Events by month"]
+    counts = np.asarray(log.tables()["kind"])
+    np.testing.assert_allclose(kinds["count"], counts.sum((0, 1)))
+    np.testing.assert_allclose(months["count"], counts.sum((0, 2)))
+    a = np.exp(-2.0)  # one field: a record adds 1 to one count
+    sd = np.sqrt(2 * a / (1 - a) ** 2)
+    np.testing.assert_allclose(kinds["sd"], sd * np.sqrt(6), rtol=1e-5)
+    np.testing.assert_allclose(months["sd"], sd * np.sqrt(4), rtol=1e-5)
+    half = np.subtract(months["upper"], months["count"])
+    np.testing.assert_allclose(half, 1.959964 * np.array(months["sd"]), rtol=1e-5)
+    assert months["month"] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [("1", " = 2.72"), ("1/10", " = 1.11"), ("10", " = 22,100"), ("900", "")],
+)
+def test_odds_are_rounded_up(epsilon, shown):
+    text = promises(PureDP(Fraction(epsilon), "add-remove"))[1]
+    assert f"most e^ε{shown}. This holds" in text
+    if shown:
+        number = float(shown.removeprefix(" = ").replace(",", ""))
+        assert 0 <= number / np.exp(float(Fraction(epsilon))) - 1 < 0.01
+    assert "presence of one row in the table" in text
+
+
+def test_a_persons_rows_and_delta_are_in_the_words():
+    cost = ApproximateDP(
+        Fraction(1), Fraction(1, 10**6), "replace-one", contributions=3
+    )
+    protects, odds, _ = promises(cost)
+    assert "content of a person with up to 3 rows" in protects
+    assert "probability of at most δ = 1/1000000" in odds
+
+
+@pytest.mark.parametrize("chance", [0.01, 0.5, 0.9])
+def test_the_chance_after_a_release_is_bayes_rule(chance):
+    ratio = np.exp(2.0)  # of the probabilities of the output under the two guesses
+    wanted = chance * ratio / (chance * ratio + 1 - chance)
+    assert most_after(chance, Fraction(2)) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys):
+    released.save(tmp_path / "release.json")
+    ledger = dp.Ledger("3/4", adjacency="replace-one", path=tmp_path / "l.jsonl")
+    ledger.charge(released.guarantee(), "the <first> one")
+    out = tmp_path / "report.html"
+    command = ["report", str(tmp_path / "release.json"), "--out", str(out)]
+    assert main([*command, "--ledger", str(tmp_path / "l.jsonl")]) == 0
+    assert "A private release of" in capsys.readouterr().out
+    page = Page(out.read_text())
+    assert {"The privacy budget", "epsilon = 1/4", "the <first> one"} <= {*page.text}
+    before = sorted(tmp_path.iterdir())
+    for wrong in (["--out", "x.txt"], ["--level", "2"], ["--ledger", "no.jsonl"]):
+        assert main([*command, *wrong]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main([*command, "--out", str(tmp_path / "release.json")]) == 2
+    assert sorted(tmp_path.iterdir()) == before
+    dp.load(tmp_path / "release.json")
