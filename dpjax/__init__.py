@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         posteriors as posteriors,
         privacy as privacy,
         releases as releases,
-        reports as reports,
         runtime as runtime,
         statistics as statistics,
         study as study,
@@ -57,8 +56,7 @@ if TYPE_CHECKING:
 _ROOMS = (
     *("audits", "chains", "data", "distributions", "event_logs", "exports"),
     *("families", "mechanisms", "noise", "plots", "posteriors", "privacy"),
-    *("releases", "reports", "runtime", "statistics", "study", "tables"),
-    "theory",
+    *("releases", "runtime", "statistics", "study", "tables", "theory"),
 )
 _NAMES = {
     "audits": ("audit",),

@@ -26,9 +26,10 @@ FLOORS = [
     {"mechanisms"},
     {"releases"},
     {"posteriors", "chains"},
-    {"event_logs", "exports", "theory"},
+    {"event_logs", "theory"},
+    {"exports"},
     {"study"},
-    {"audits", "plots", "reports"},
+    {"audits", "plots"},
     {"cli"},
     {"__init__", "__main__"},
 ]

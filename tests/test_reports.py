@@ -11,9 +11,9 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.exports import report
+from dpjax.exports.reports.words import most_after, promises
 from dpjax.privacy import ApproximateDP, PureDP
-from dpjax.reports import report
-from dpjax.reports.words import most_after, promises
 
 EMPTY = {"meta", "path", "br"}
 

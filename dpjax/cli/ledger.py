@@ -7,9 +7,9 @@ import json
 import os
 
 from dpjax._documents import printable
+from dpjax.exports.reports.budget import budget_of
 from dpjax.privacy import Ledger
 from dpjax.privacy.guarantee import in_words
-from dpjax.reports.budget import budget_of
 
 
 def run(options: argparse.Namespace) -> None:

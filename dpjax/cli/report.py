@@ -6,10 +6,9 @@ import argparse
 import os
 
 from dpjax.cli.options import refuse_unwritable_file, saying
+from dpjax.exports.reports.report import ENDINGS, report
 from dpjax.privacy import Ledger
 from dpjax.releases.released import load
-from dpjax.reports import report
-from dpjax.reports.report import ENDINGS
 
 
 def run(options: argparse.Namespace) -> None:

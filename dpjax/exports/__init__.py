@@ -1,10 +1,12 @@
-"""Posteriors in the forms that other programs read.
+"""Posteriors in the forms that other programs read, and reports for people.
 
 Nothing here reads records: each export is post-processing of a release, without a
 privacy cost. The packages that it needs are optional, and imported when it is used.
 """
 
 __all__ = [
+    "Report",
+    "report",
     "to_arviz",
     "to_bif",
     "to_dataframe",
@@ -20,6 +22,7 @@ from dpjax._later import names_of
 if TYPE_CHECKING:
     from dpjax.exports.draws import to_arviz
     from dpjax.exports.networks import to_bif, to_networkx, to_pgmpy
+    from dpjax.exports.reports.report import Report, report
     from dpjax.exports.summaries import to_dataframe, to_xarray
 
 __getattr__, __dir__ = names_of(
@@ -27,6 +30,7 @@ __getattr__, __dir__ = names_of(
     {
         "draws": ("to_arviz",),
         "networks": ("to_bif", "to_networkx", "to_pgmpy"),
+        "reports.report": ("Report", "report"),
         "summaries": ("to_dataframe", "to_xarray"),
     },
 )

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-_WORDS, _RESULTS = "reports/words.py", "reports/results.py"
+_WORDS, _RESULTS = "exports/reports/words.py", "exports/reports/results.py"
 _IN = "tests/test_reports.py::"
 
 MUTANTS = (

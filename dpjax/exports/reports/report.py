@@ -13,20 +13,20 @@ from typing import Any
 
 from dpjax._documents import write_atomically
 from dpjax._version import __version__
-from dpjax.families.conjugate_base import probability
-from dpjax.privacy import Ledger
-from dpjax.releases.released import Released
-from dpjax.reports.budget import budget_of, texts
-from dpjax.reports.page import page_of
-from dpjax.reports.registry import entry_of, yaml_of
-from dpjax.reports.results import results_of
-from dpjax.reports.words import (
+from dpjax.exports.reports.budget import budget_of, texts
+from dpjax.exports.reports.page import page_of
+from dpjax.exports.reports.registry import entry_of, yaml_of
+from dpjax.exports.reports.results import results_of
+from dpjax.exports.reports.words import (
     CHANCES,
     mechanism_in_words,
     most_after,
     promises,
     what_in_words,
 )
+from dpjax.families.conjugate_base import probability
+from dpjax.privacy import Ledger
+from dpjax.releases.released import Released
 
 ENDINGS = (".html", ".json", ".csv", ".yaml")
 

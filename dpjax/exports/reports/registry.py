@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from dpjax.exports.reports.words import mechanism_in_words, promises, what_in_words
 from dpjax.releases.released import Released
-from dpjax.reports.words import mechanism_in_words, promises, what_in_words
 
 _FLAVOURS = {"pure-dp": "Pure DP", "approximate-dp": "Approximate DP"}
 

@@ -1,0 +1,1 @@
+"""Reports about a release for the people who approve and read a publication."""
