@@ -89,6 +89,14 @@ def graph() -> None:
     dp.exports.to_networkx(NET)
 
 
+def estimator() -> None:
+    """A classifier of scikit-learn."""
+    made = dp.sklearn.PrivateNaiveBayes(
+        {"x": [0, 1]}, classes=[0, 1], epsilon=1, adjacency="replace-one"
+    )
+    made.fit(np.array([TABLE["x"]]).T, TABLE["t"]).predict([[0]])
+
+
 def picture() -> None:
     """A plot."""
     dp.plots.privacy_utility(
@@ -103,14 +111,15 @@ def budget() -> None:
 
 # By feature: the extras that promise it.
 OPTIONAL: dict[Callable[[], object], set[str]] = {
-    files: {"data", "demo", "sweep"},
-    tables: {"data", "demo", "sweep"},
+    files: {"data", "demo", "sklearn", "sweep"},
+    tables: {"data", "demo", "sklearn", "sweep"},
     frames: {"sweep", "arviz"},
     picture: {"plots", "demo"},
     dp.data.datasets.fair: {"demo"},
     budget: {"accounting"},
     arviz: {"arviz"},
     graph: {"networks"},
+    estimator: {"sklearn"},
 }
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         privacy as privacy,
         releases as releases,
         runtime as runtime,
+        sklearn as sklearn,
         statistics as statistics,
         study as study,
         tables as tables,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 _ROOMS = (
     *("audits", "chains", "data", "distributions", "event_logs", "exports"),
     *("families", "mechanisms", "noise", "plots", "posteriors", "privacy"),
-    *("releases", "runtime", "statistics", "study", "tables", "theory"),
+    *("releases", "runtime", "sklearn", "statistics", "study", "tables", "theory"),
 )
 _NAMES = {
     "audits": ("audit",),

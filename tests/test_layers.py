@@ -29,7 +29,7 @@ FLOORS = [
     {"event_logs", "theory"},
     {"exports"},
     {"study"},
-    {"audits", "plots"},
+    {"audits", "plots", "sklearn"},
     {"cli"},
     {"__init__", "__main__"},
 ]
@@ -114,6 +114,7 @@ def test_nothing_is_imported_inside_a_function(path):
         ("pandas", {"exports", "study"}),
         ("xarray", {"exports", "study"}),
         ("networkx", {"exports"}),
+        ("sklearn", {"sklearn"}),
         ("statsmodels", {"data"}),
     ],
 )

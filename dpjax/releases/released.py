@@ -193,7 +193,7 @@ class Released(Unpickled, eqx.Module):
 
         Raises `ValueError` if the mechanism is not exact.
         """
-        return json.loads(self._text())["sha256"]
+        return json.loads(self.to_text())["sha256"]
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the release to a JSON file, atomically.
@@ -204,9 +204,14 @@ class Released(Unpickled, eqx.Module):
         Raises:
             ValueError: if the mechanism is not exact, or the file cannot be written.
         """
-        write_atomically(path, self._text())
+        write_atomically(path, self.to_text())
 
-    def _text(self) -> str:
+    def to_text(self) -> str:
+        """Return the content of the file that `save` writes.
+
+        Raises:
+            ValueError: if the mechanism is not exact.
+        """
         if not isinstance(self.mechanism, ExactMechanism):
             raise ValueError(
                 "`mechanism` must be exact to be saved, got "
@@ -215,6 +220,12 @@ class Released(Unpickled, eqx.Module):
         n = None if self.n is None else int(self.n)
         made = self.values, self.statistic, self.mechanism, n
         return file_format.dump((*made, self.hidden_states, self.contributions))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Released":
+        """Read and verify the content of a release file, with the errors of `load`."""
+        values, statistic, mechanism, n, states, rows = file_format.parse(text)
+        return cls(values, statistic, mechanism, n, states, rows)
 
     def __repr__(self) -> str:
         try:
@@ -267,5 +278,4 @@ def load(path: str | os.PathLike) -> Released:
         text = read_text(path, "release")
     except ValueError as error:
         raise file_format.UnreadableRelease(str(error)) from None
-    values, statistic, mechanism, n, states, rows = file_format.parse(text)
-    return Released(values, statistic, mechanism, n, states, rows)
+    return Released.from_text(text)

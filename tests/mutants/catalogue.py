@@ -49,6 +49,7 @@ from tests.mutants import (
     of_samplers,
     of_samples,
     of_sensitivities,
+    of_sklearn,
     of_stars,
 )
 
@@ -99,5 +100,6 @@ MUTANTS = (
     *of_samplers.MUTANTS,
     *of_samples.MUTANTS,
     *of_sensitivities.MUTANTS,
+    *of_sklearn.MUTANTS,
     *of_stars.MUTANTS,
 )

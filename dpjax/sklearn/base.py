@@ -1,0 +1,145 @@
+"""The base of all estimators: public declarations, budgets, and checks of arrays."""
+
+__all__ = ["PrivacySpent", "PrivateEstimator"]
+
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpjax.data.categorical import Categorical
+from dpjax.data.intervals import Interval
+from dpjax.data.kinds import AnyVariable, declared
+from dpjax.data.schema import Schema
+from dpjax.posteriors import posterior
+from dpjax.privacy import Ledger
+from dpjax.releases.publish import release
+from dpjax.releases.released import Released
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import validation
+except Exception:  # absent or broken
+    raise ImportError('this needs scikit-learn: pip install "dpjax[sklearn]"') from None
+
+
+class PrivacySpent(UserWarning):
+    """Says what a call of `fit` spends: each call makes a release of its own."""
+
+
+class PrivateEstimator(BaseEstimator):
+    """What all estimators have in common; see them for the parameters."""
+
+    schema: Any
+    epsilon: Any
+    adjacency: Any
+    mechanism: Any
+    ledger: Any
+    n_features_in_: int
+    posterior_: Any
+
+    def _released(self, what: Any, table: Mapping[str, np.ndarray]) -> Released:
+        """Charge the ledger, release a table, and say what is spent."""
+        for name in ("epsilon", "adjacency"):
+            if getattr(self, name) is None:
+                raise ValueError(f"`{name}` must be given to fit, got None.")
+        ledger = self.ledger
+        if isinstance(ledger, str | os.PathLike):
+            ledger = Ledger(adjacency=self.adjacency, path=ledger)
+        released = release(
+            what,
+            table,
+            epsilon=self.epsilon,
+            adjacency=self.adjacency,
+            mechanism=self.mechanism,
+            ledger=ledger,
+        )
+        left = "no ledger adds up what other calls spend"
+        if ledger is not None:
+            left = f"the ledger has {ledger.remaining} of {ledger.budget} left"
+        warnings.warn(
+            f"{type(self).__name__}.fit spends {released.guarantee()}; {left}.",
+            PrivacySpent,
+            stacklevel=3,
+        )
+        return released
+
+    def _variables(self) -> dict[str, AnyVariable]:
+        """Return the declared variable of each column, by its name."""
+        if self.schema is None:
+            raise ValueError(
+                "`schema` must declare the columns by public facts: give a "
+                "`dpjax.Schema`, or one variable for all columns."
+            )
+        if isinstance(self.schema, Categorical | Interval):
+            return {name: _renamed(self.schema, name) for name in self._names()}
+        schema = self.schema
+        if isinstance(schema, str | os.PathLike):
+            schema = Schema.from_json(schema)
+        variables = {name: declared(name, schema[name]) for name in schema}
+        if len(variables) != self.n_features_in_:
+            raise ValueError(
+                f"`schema` must declare every column of X, got {len(variables)} "
+                f"variables for {self.n_features_in_} columns."
+            )
+        found = getattr(self, "feature_names_in_", None)
+        if found is not None and [*found] != [*variables]:
+            raise ValueError("`schema` must declare the columns of X in their order.")
+        return variables
+
+    def _names(self) -> list[str]:
+        unnamed = [f"x{i}" for i in range(self.n_features_in_)]
+        return [*getattr(self, "feature_names_in_", unnamed)]
+
+    def _fitted_to(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
+        """Check X and y as scikit-learn does; return the columns of X and y."""
+        return _validated(self, X, y, dtype=self._dtype, **options)
+
+    def _like_fitted(self, X: Any) -> Any:
+        """Check that X is like the X of `fit`, which must have been called."""
+        validation.check_is_fitted(self, "released_")
+        return _validated(self, X, reset=False, dtype=self._dtype)
+
+    @property
+    def _dtype(self) -> Any:
+        """The type of X: float if all columns are numbers, so that text is refused."""
+        return np.float64 if hasattr(self.schema, "lower") else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.non_deterministic = True  # as private noise is
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # before scikit-learn 1.6
+        return {"non_deterministic": True}
+
+    def __getstate__(self) -> dict[str, Any]:
+        found: Any = super().__getstate__()
+        state = dict(found)
+        if "released_" in state:
+            state["released_"] = state["released_"].to_text()
+            del state["posterior_"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "released_"):
+            self.released_ = Released.from_text(state["released_"])
+            self.posterior_ = posterior(self.released_)
+
+    def _columns(self, X: np.ndarray, names: Any) -> dict[str, np.ndarray]:
+        return dict(zip(names, np.asarray(X).T, strict=True))
+
+
+def _renamed(variable: AnyVariable, name: str) -> AnyVariable:
+    return declared(name, variable.to_json())
+
+
+def _validated(estimator: Any, *arrays: Any, **options: Any) -> Any:
+    """Call scikit-learn's check, which was a method before version 1.6."""
+    found = getattr(validation, "validate_data", None)
+    if found is None:
+        return estimator._validate_data(*arrays, **options)
+    return found(estimator, *arrays, **options)

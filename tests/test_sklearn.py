@@ -1,0 +1,210 @@
+"""Estimators keep scikit-learn's rules, and spend nothing in silence."""
+
+import inspect
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import estimator_checks
+
+import dpjax as dp
+from dpjax.sklearn import (
+    PrivacySpent,
+    PrivateBayesNetClassifier,
+    PrivateLinearRegression,
+    PrivateNaiveBayes,
+)
+
+SCHEMA = {"a": ["u", "v"], "b": ["u", "v"]}
+BUDGET = {"epsilon": 1, "adjacency": "replace-one"}
+BINS = dp.data.Bins("x", -10.0, 20.0, (-5.0, -2.5, -1.0, 0.0, 1.0, 2.5, 5.0, 10.0))
+
+
+@pytest.fixture
+def table(rng):
+    y = rng.integers(2, size=60)
+    a = np.where(rng.random(60) < 0.9, y, 1 - y)
+    words = np.array(["u", "v"])
+    X = pd.DataFrame({"a": words[a], "b": words[rng.integers(2, size=60)]})
+    return X, np.array(["no", "yes"])[y]
+
+
+def naive_bayes(**changed):
+    options = {"classes": ["yes", "no"], **BUDGET, **changed}
+    return PrivateNaiveBayes(SCHEMA, **options)
+
+
+def test_predictions_are_those_of_the_release(table):
+    X, y = table
+    with pytest.warns(PrivacySpent, match=r"fit spends ε = 1; no ledger adds up"):
+        made = naive_bayes().fit(X, y)
+    assert [*made.classes_] == ["no", "yes"]
+    assert made.released_.guarantee().numbers == {"epsilon": 1}
+    found = made.predict_proba(X)
+    fitted: Any = dp.posterior(made.released_)
+    wanted = fitted.predict_proba(X, "class")
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    assert (made.predict(X) == made.classes_[found.argmax(axis=1)]).all()
+    assert made.network_.parent_names() == {"a": ["class"], "b": ["class"], "class": []}
+
+
+def test_each_fit_charges_the_ledger_and_says_so(table, tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    dp.Ledger("4", adjacency="replace-one", path=path).charge(
+        dp.privacy.PureDP(dp.privacy.exact_epsilon("1"), "replace-one"), "before"
+    )
+    made: Any = naive_bayes(ledger=str(path), epsilon="1")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        cross_val_score(clone(made), *table, cv=3)
+    said = [str(x.message) for x in said if x.category is PrivacySpent]
+    assert [x.rpartition("has ")[2] for x in said] == [
+        f"{left} of 4 left." for left in (2, 1, 0)
+    ]
+    assert dp.Ledger(path=path).remaining == 0
+    with pytest.raises(dp.BudgetExceeded):
+        made.fit(*table)
+    assert len(dp.Ledger(path=path).charges) == 4
+
+
+def test_clones_share_a_ledger_in_memory(table):
+    ledger = dp.Ledger(1, adjacency="replace-one")
+    made: Any = clone(naive_bayes(ledger=ledger))
+    with pytest.warns(PrivacySpent, match="the ledger has 0 of 1 left"):
+        made.fit(*table)
+    assert ledger.remaining == 0
+    with pytest.raises(dp.BudgetExceeded):
+        made.fit(*table)
+    with pytest.raises(TypeError, match="a copy would be a second budget"):
+        pickle.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": None}, "`epsilon` must be given"),
+        ({"adjacency": None}, "`adjacency` must be given"),
+        ({"classes": None}, "`classes` must list the public classes"),
+        ({"classes": ["yes"]}, "`classes` must be at least two"),
+        ({"classes": ["yes", "other"]}, "`y` must hold only `classes`"),
+        ({"schema": None}, "`schema` must declare the columns by public facts"),
+        ({"schema": {"a": ["u", "v"]}}, "`schema` must declare every column"),
+        ({"schema": {"b": ["u", "v"], "a": ["u", "v"]}}, "in their order"),
+    ],
+)
+def test_bad_parameters_are_refused_and_nothing_is_charged(changed, message, table):
+    ledger = dp.Ledger(1, adjacency="replace-one")
+    made = naive_bayes(ledger=ledger).set_params(**changed)
+    with pytest.raises(ValueError, match=message):
+        made.fit(*table)
+    assert ledger.spent == 0
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_it_works_in_a_pipeline_with_frames(table):
+    X, y = table
+    wide = X.assign(unused=1.0)
+    chosen = ColumnTransformer([("chosen", "passthrough", ["a", "b"])])
+    chosen.set_output(transform="pandas")
+    chosen.set_params(verbose_feature_names_out=False)
+    made = Pipeline([("columns", chosen), ("bayes", naive_bayes(epsilon=20))])
+    made.fit(wide, y)
+    assert [*made["bayes"].feature_names_in_] == ["a", "b"]
+    assert made.score(wide, y) > 0.75
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_pickle_has_the_release_and_the_same_predictions(table):
+    X, y = table
+    made = naive_bayes().fit(X, y)
+    again = pickle.loads(pickle.dumps(made))
+    np.testing.assert_array_equal(again.predict_proba(X), made.predict_proba(X))
+    assert again.released_.sha256 == made.released_.sha256
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_network_has_the_public_graph(table):
+    X, y = table
+    parents = {"class": ["a"], "b": ["class"]}
+    options = {"classes": "of-y", "target": "class", **BUDGET}
+    made = PrivateBayesNetClassifier(SCHEMA, parents=parents, **options).fit(X, y)
+    graph = {"a": [], "b": ["class"], "class": ["a"]}
+    assert made.network_.parent_names() == graph
+    assert made.predict(X).shape == (60,)
+    with pytest.raises(ValueError, match="`parents` must be given"):
+        made.set_params(parents=None).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_regression_finds_its_line(rng):
+    X = rng.uniform(-1, 1, size=(2000, 2))
+    y = 2 * X[:, 0] - X[:, 1] + 0.5 + 0.1 * rng.normal(size=2000)
+    made = PrivateLinearRegression(
+        dp.Interval("x", -1, 1), bounds=(-4, 4), epsilon=20, adjacency="replace-one"
+    ).fit(X, y)
+    np.testing.assert_allclose(made.coef_, [2, -1], atol=0.1)
+    np.testing.assert_allclose(made.intercept_, 0.5, atol=0.1)
+    np.testing.assert_allclose(
+        made.predict(X), X @ made.coef_ + made.intercept_, atol=1e-4
+    )
+    assert made.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="`bounds` must be the public bounds of y"):
+        made.set_params(bounds=None).fit(X, y)
+    with pytest.raises(ValueError, match="`schema` must declare only numbers"):
+        made.set_params(bounds=(0, 1), schema=BINS).fit(X, y)
+
+
+_NOISE = "two fits have different noise"
+CHECKED = {  # an estimator, and the checks that it fails, with the reasons
+    "naive Bayes": (
+        PrivateNaiveBayes(BINS, classes="of-y", epsilon=25, adjacency="add-remove"),
+        {},
+    ),
+    "regression": (
+        PrivateLinearRegression(
+            dp.Interval("x", -4, 4),
+            bounds=(-4, 4),
+            epsilon=500,
+            adjacency="replace-one",
+        ),
+        {
+            "check_fit_idempotent": _NOISE,
+            "check_regressor_data_not_an_array": _NOISE,
+            "check_regressors_int": _NOISE,
+            "check_supervised_y_2d": _NOISE,
+        },
+    ),
+}
+
+
+def failures(estimator):
+    """Names of scikit-learn's checks that an estimator fails."""
+    check: Any = estimator_checks.check_estimator
+    if "on_fail" in inspect.signature(check).parameters:
+        found = check(estimator, on_fail=None, on_skip=None)
+        return {x["check_name"] for x in found if x["status"] == "failed"}
+    failed = set()  # before scikit-learn 1.6
+    for one, run in check(estimator, generate_only=True):
+        try:
+            run(one)
+        except estimator_checks.SkipTest:
+            continue
+        except Exception:
+            failed.add(run.func.__name__)
+    return failed
+
+
+@pytest.mark.thorough
+@pytest.mark.relaxed
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", CHECKED)
+def test_scikit_learns_own_checks_pass(kind):
+    estimator, expected = CHECKED[kind]
+    assert failures(estimator) <= {*expected}
