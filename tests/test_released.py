@@ -137,12 +137,12 @@ def test_a_field_too_few_is_inconsistent(released, tmp_path):
             lambda text: text.replace("dpjax-release", "other"),
             "must be a file of format",
         ),
-        (lambda text: text.replace('"version":1', '"version":3'), "install a newer"),
+        (lambda text: text.replace('"version":3', '"version":4'), "install a newer"),
         (lambda text: text.replace('"content":{', '"content":[],"x":{'), "content"),
-        (lambda text: text.replace('"version":1', '"version":0'), "version from 1"),
-        (lambda text: text.replace('"version":1', '"version":true'), "version from 1"),
-        (lambda text: text.replace('"version":1', '"version":1e999'), "finite numbers"),
-        (lambda text: text.replace('"version":1', '"version":' + "9" * 9999), "finite"),
+        (lambda text: text.replace('"version":3', '"version":0'), "version from 1"),
+        (lambda text: text.replace('"version":3', '"version":true'), "version from 1"),
+        (lambda text: text.replace('"version":3', '"version":1e999'), "finite numbers"),
+        (lambda text: text.replace('"version":3', '"version":' + "9" * 9999), "finite"),
     ],
 )
 def test_what_is_no_release_file_is_unreadable(damage, message, released, tmp_path):

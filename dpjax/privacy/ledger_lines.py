@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dpjax._checks import one_of
-from dpjax._documents import canonical_json, parse_json
+from dpjax._documents import escaped_json, parse_json
 from dpjax.privacy.guarantee import Guarantee, guarantee_of
 from dpjax.privacy.kinds import budget_of
 
@@ -123,7 +123,7 @@ def with_charge(book: Book, charge: Charge, inode: int) -> Book:
     """Return the state after a charge; the first charge also adds the first line."""
     start, chain = "", book.chain
     if not book.text:
-        chain = canonical_json({"inode": inode, **_facts(book.budget, book.period)})
+        chain = escaped_json({"inode": inode, **_facts(book.budget, book.period)})
         start = f"{chain}\n"
     line = _line(chain, _entry(book, charge))
     return read_on(book, book.text + f"{start}{line}\n".encode())
@@ -223,9 +223,9 @@ def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
 def _line(chain: str | None, content: Mapping[str, Any]) -> str:
     """Return the line of a charge, with a hash if `chain` is not None."""
     if chain is None:
-        return canonical_json(content)
-    data = (chain + canonical_json(content)).encode()
-    return canonical_json({"chain": hashlib.sha256(data).hexdigest(), **content})
+        return escaped_json(content)
+    data = (chain + escaped_json(content)).encode()
+    return escaped_json({"chain": hashlib.sha256(data).hexdigest(), **content})
 
 
 def _parsed(line: str) -> dict[str, Any]:
