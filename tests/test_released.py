@@ -90,7 +90,7 @@ ALTERATIONS = {
     "no levels": (["variables", 2, "levels"], None),
     "a value that is no integer": (["values", 0], 1.5),
     "a value that is true": (["values", 0], True),
-    "a value beyond the range": (["values", 0], 2**29 + 1),
+    "a value beyond the range": (["values", 0], 2**53 + 1),
     "a value too few": (["values"], [1, 2]),
     "a number of records": (["records"], 0),
     "half a record": (["records"], 1.5),
