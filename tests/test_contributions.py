@@ -462,7 +462,7 @@ def test_a_ledger_is_of_one_unit(where, tmp_path):
         again = dp.Ledger(adjacency="add-remove", contributions=3, path=path)
         assert (again.limit, again.cost) == (ledger.limit, cost)
         header = json.loads(path.read_text().splitlines()[0])
-        assert header["format"] == "dpjax-ledger-3"  # which older versions refuse
+        assert header["format"] == "dpjax-ledger-4"
         assert header["budget"]["contributions"] == 3
         for rows in ({}, {"contributions": 1}, {"contributions": 2}):
             for budget in (None, 2):

@@ -113,7 +113,7 @@ def canonical_number(value):
 
 
 def escaped(value):
-    """Return the text of a JSON value in the form of ledgers and of older releases."""
+    """Return the text of a JSON value in the form of older files."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -644,7 +644,7 @@ def check_ledger(text):
     need(not rest and lines, "the last line is not whole")
     first = read_json(lines[0])
     form, budget = first.get("format"), first.get("budget")
-    if form == "dpjax-ledger-3":
+    if form in ("dpjax-ledger-3", "dpjax-ledger-4"):
         members(first, ["format", "budget", "inode"], ["period"], "the first line")
         limit, *neighbours = guarantee(budget)
     elif form == "dpjax-ledger-2":
@@ -658,27 +658,31 @@ def check_ledger(text):
         limit, *neighbours = guarantee(described)
     else:
         raise NotCovered(f"ledgers of format {form!r:.60}")
-    integer(first["inode"], 0, 2**64, "`inode`")
-    need(lines[0] == escaped(first), "the first line is not in its canonical form")
+    written, inode = canonical, first["inode"]
+    if form != "dpjax-ledger-4":
+        written, inode = escaped, str(integer(inode, 0, 2**64, "`inode`"))
+    digits = isinstance(inode, str) and re.fullmatch("0|[1-9][0-9]{0,19}", inode)
+    need(digits, "`inode` is no number")
+    need(lines[0] == written(first), "the first line is not in its canonical form")
     period = first.get("period")
     need(period is None or period in ENDS, "the period is unknown")
     yield (
         "budget",
         f"{in_words(limit)}, {neighbours[0]}, {neighbours[1]} row(s) of a person",
     )
-    yield from check_charges(lines, form, limit, neighbours, period)
+    yield from check_charges(lines, written, form, limit, neighbours, period)
 
 
-def check_charges(lines, form, limit, neighbours, period):
+def check_charges(lines, written, form, limit, neighbours, period):
     """Yield the facts of the charges, which follow the first line."""
     chain, last, shared, parts, total = lines[0], "", NOTHING, {}, NOTHING
     for number, line in enumerate(lines[1:], start=2):
         what, entry = f"line {number}", read_json(line)
         cost = check_charge(entry, what, form, neighbours, period)
         body = {name: value for name, value in entry.items() if name != "chain"}
-        chain = sha256(chain + escaped(body))
+        chain = sha256(chain + written(body))
         need(entry["chain"] == chain, f"the hash of {what} differs")
-        need(line == escaped(entry), f"{what} is not in its canonical form")
+        need(line == written(entry), f"{what} is not in its canonical form")
         if period is not None:
             need(entry["date"] >= last, f"{what} is out of order")
             if entry["date"][: ENDS[period]] != last[: ENDS[period]]:
@@ -698,7 +702,7 @@ def check_charges(lines, form, limit, neighbours, period):
 
 def check_charge(entry, what, form, neighbours, period):
     """Return the numbers of the cost of a charge."""
-    price = "cost" if form == "dpjax-ledger-3" else "epsilon"
+    price = "epsilon" if form == "dpjax-ledger-2" else "cost"
     date = [] if period is None else ["date"]
     members(entry, ["chain", price, "purpose", *date], ["part"], what)
     need(isinstance(entry["purpose"], str), f"the purpose of {what} is no text")

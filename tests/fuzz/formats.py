@@ -2,6 +2,7 @@
 
 __all__ = ["FORMATS", "Format", "canonical"]
 
+import contextlib
 import datetime
 import gzip
 import hashlib
@@ -157,14 +158,21 @@ def _mutate_lines(rng: random.Random, data: bytes) -> bytes:
 
 def _chained(lines: list) -> bytes:
     """With the right hashes, as who tampers would write them."""
-    chain, *rest = [escaped_json(line) for line in lines]
+    new = isinstance(lines[0], dict) and lines[0].get("format") == "dpjax-ledger-4"
+
+    def form(line: object) -> str:
+        with contextlib.suppress(ValueError):
+            return canonical_json(line) if new else escaped_json(line)
+        return escaped_json(line)
+
+    chain, *rest = [form(line) for line in lines]
     text = chain + "\n"
     for line in map(json.loads, rest):
         if isinstance(line, dict) and "chain" in line:
             del line["chain"]
-            chain = hashlib.sha256((chain + escaped_json(line)).encode()).hexdigest()
+            chain = hashlib.sha256((chain + form(line)).encode()).hexdigest()
             line["chain"] = chain
-        text += escaped_json(line) + "\n"
+        text += form(line) + "\n"
     return text.encode()
 
 
