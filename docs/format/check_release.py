@@ -155,6 +155,11 @@ def guarantee(stated):
     return values, near, rows if "contributions" in stated else 1
 
 
+def unit(rows):
+    """Return what a guarantee protects, in words."""
+    return "one row" if rows == 1 else f"a person with up to {rows} rows"
+
+
 # ---- Variables and the network.
 
 
@@ -560,7 +565,7 @@ def check_release(document):
     integer(content.get("hidden_states", 1), 1, MOST, "`hidden_states`")
     (epsilon, delta), near, rows = guarantee(content["guarantee"])
     need(not delta, "noise of this kind has no delta")
-    yield "guarantee", f"ε = {epsilon}, {near}, {rows} row(s) of a person"
+    yield "guarantee", f"ε = {epsilon}, {near}, for {unit(rows)}"
     public = near == "replace-one"
     need(public or content["records"] is None, "`records` is private, and must be null")
     if public:
@@ -611,7 +616,7 @@ def check_measured(content, version, near, epsilon):
     yield "sensitivity", f"{value}, {'exact' if stated['tight'] else 'an upper bound'}"
     members(mechanism, ["kind", "scale", "table"], (), "`mechanism`")
     check_noise(mechanism, epsilon, value)
-    yield "scale", f"{mechanism['scale']} = sensitivity / ε"
+    yield "scale", f"{mechanism['scale']} = sensitivity / {epsilon}"
     yield "certificate", "every ratio of neighbouring probabilities ≤ exp(1 / scale)"
 
 
@@ -666,10 +671,8 @@ def check_ledger(text):
     need(lines[0] == written(first), "the first line is not in its canonical form")
     period = first.get("period")
     need(period is None or period in ENDS, "the period is unknown")
-    yield (
-        "budget",
-        f"{in_words(limit)}, {neighbours[0]}, {neighbours[1]} row(s) of a person",
-    )
+    near, rows = neighbours
+    yield "budget", f"{in_words(limit)}, {near}, for {unit(rows)}"
     yield from check_charges(lines, written, form, limit, neighbours, period)
 
 
