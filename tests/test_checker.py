@@ -130,7 +130,23 @@ def test_the_checker_runs_on_python_3_9():
         subprocess.run([found, "-I", "-S", str(CHECKER), file], check=True)
 
 
-# ---- Sensitivities, for networks of all kinds.
+# ---- Levels, and sensitivities for networks of all kinds.
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour"])
+@pytest.mark.parametrize("days", ["2023-12-30 2024-03-02", "0999-12-31 1000-01-08"])
+def test_periods_have_the_labels_of_the_package(unit, days):
+    lower, upper = days.split()
+    declared = {"lower": lower, "upper": upper, "unit": unit}
+    levels = dp.Schema({"t": declared})["t"].levels
+    assert checker.labels({"name": "t", **declared}, "t") == [*levels]
+
+
+@pytest.mark.parametrize("edges", [[0.5, 1e15, 2e15], [-2.5, -0.0, 3], [1e-7, 1e-5]])
+def test_bins_have_the_labels_of_the_package(edges):
+    declared = {"lower": -4, "upper": 5e22, "edges": edges}
+    levels = dp.Schema({"t": declared})["t"].levels
+    assert checker.labels({"name": "t", **declared}, "t") == [*levels]
 
 
 def random_networks(number):

@@ -1,15 +1,19 @@
 """The written format: its page, and the schemas of releases and ledgers."""
 
 import copy
+import itertools
 import json
+import math
 import os
 import pathlib
 
 import jsonschema
+import numpy as np
 import pytest
 
 import dpjax as dp
 from dpjax.releases import file_format
+from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.helpers.alterations import ALTERED, DOCUMENTS, LEDGERS, drop, newest, put
 from tests.helpers.checker import CHECKER, FOLDER, run
 from tests.recorded.cases import RELEASES
@@ -76,7 +80,8 @@ OF_SHAPE = {
     "a level twice", "one level", "a level that is null", "a variable without a name",
     "a library without end", "a library as a number", "no hidden states", "no network",
     "order zero", "another basis", "an order beside a network", "no order",
-    "a sensitivity beside parts", *(x for x in ALTERED if x.startswith("an unknown entry")),
+    "a sensitivity beside parts",
+    *(x for x in ALTERED if x.startswith("an unknown entry")),
 }  # fmt: skip
 
 
@@ -106,6 +111,82 @@ def test_the_page_explains_every_entry():
     assert missing == set()
     kinds = stated("kind") | stated("family") | {"pure-dp", "approximate-dp"}
     assert {x for x in kinds if f"`{x}`" not in page} == set()
+
+
+def b(a, x):
+    """The functions of a variable, as the page defines them."""
+    return 1 if a == 0 or x == 0 else -1 if a == x else 0
+
+
+def within(group):
+    """The supports of a table: by size, then by the indices of their variables."""
+    ordered = sorted(group)
+    for size in range(len(ordered) + 1):
+        yield from itertools.combinations(ordered, size)
+
+
+def as_the_page_says(net, groups, records, adjacency, single):
+    """The Fourier coefficients, in the order and the form of the page."""
+    values, seen, n = [], set(), len(records)
+    for group in groups:
+        axes = [range(net.sizes[i]) for i in group]
+        entries = [dict(zip(group, x, strict=True)) for x in itertools.product(*axes)]
+        if not single:
+            entries = [
+                dict(zip(support, x, strict=True))
+                for support in within(group)
+                for x in itertools.product(*(range(1, net.sizes[i]) for i in support))
+            ]
+        for entry in entries:
+            entry = {i: a for i, a in entry.items() if a}
+            key = tuple(sorted(entry.items()))
+            if key in seen or (adjacency == "replace-one" and not entry):
+                continue
+            seen.add(key)
+            products = (
+                math.prod(b(a, x[i]) for i, a in entry.items())
+                for x in records.tolist()
+            )
+            value = sum(products)
+            halved = adjacency == "replace-one" and all(
+                net.sizes[i] == 2 for i in entry
+            )
+            values.append((n - value) // 2 if halved else value)
+    return values
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    "parents", [{"c": ["b", "a"]}, {"b": ["a"], "c": ["b"], "d": []}]
+)
+def test_values_are_in_the_order_and_of_the_form_that_the_page_gives(
+    parents, adjacency
+):
+    schema = dp.Schema({"a": [0, 1], "b": [0, 1, 2], "c": [0, 1], "d": [0, 1, 2]})
+    net = dp.BayesNet.from_parents(schema, parents)
+    records = np.random.default_rng(0).integers(0, net.sizes, (20, len(net.sizes)))
+    records = records.astype(np.int32)
+    names = [*net.parent_names()]
+    groups = [
+        (*(names.index(x) for x in above), i)
+        for i, above in enumerate(net.parent_names().values())
+    ]
+    maximal = [x for x in groups if not any({*x} < {*y} for y in groups)]
+    for families, measured in (("all", groups), ("maximal", maximal)):
+        wanted = [
+            int(sum(tuple(row[i] for i in group) == cell for row in records.tolist()))
+            for group in measured
+            for cell in itertools.product(*(range(net.sizes[i]) for i in group))
+        ]
+        assert NetworkCounts(net, families).measure(records).tolist() == wanted
+    found = FourierCoefficients.of_network(net, adjacency).measure(records).tolist()
+    single = len(maximal) == 1
+    assert found == as_the_page_says(net, maximal, records, adjacency, single)
+    for order in (1, 2):
+        groups = [*itertools.combinations(range(len(names)), order)]
+        statistic = FourierCoefficients(net.variables, adjacency, order=order)
+        wanted = as_the_page_says(net, groups, records, adjacency, len(groups) == 1)
+        assert statistic.measure(records).tolist() == wanted
 
 
 def test_the_page_shows_what_the_checker_prints():
