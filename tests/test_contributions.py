@@ -470,12 +470,12 @@ def test_a_ledger_is_of_one_unit(where, tmp_path):
                     dp.Ledger(budget, adjacency="add-remove", path=path, **rows)
 
 
-def test_a_ledger_of_rows_is_written_as_ever(tmp_path):
+def test_a_ledger_of_rows_says_nothing_of_persons(tmp_path):
     path = tmp_path / "ledger.jsonl"
     ledger = dp.Ledger(2, adjacency="add-remove", contributions=1, path=path)
     ledger.charge(budget_of(HALF, "add-remove"))
     text = path.read_text()
-    assert text.startswith('{"adjacency":"add-remove","budget":"2","format":"dpjax-le')
+    assert text.startswith('{"budget":{"adjacency":"add-remove","epsilon":"2","kind"')
     assert "contributions" not in text
     assert dp.Ledger(adjacency="add-remove", path=path).contributions == 1
     with pytest.raises(
