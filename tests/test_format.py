@@ -59,13 +59,18 @@ def stated(place):
     return found
 
 
+def own(registry):
+    """The kinds of the package: other tests add some of theirs."""
+    return {kind for kind in registry if registry[kind].__module__.startswith("dpjax.")}
+
+
 def test_the_schema_knows_every_kind_of_the_package():
-    kinds = stated("kind")
-    assert kinds == {*dp.statistics.STATISTICS, *dp.mechanisms.MECHANISMS}
-    assert stated("family") == {*dp.families.FAMILIES}
+    kinds = own(dp.statistics.STATISTICS) | own(dp.mechanisms.MECHANISMS)
+    assert stated("kind") == kinds
+    assert stated("family") == own(dp.families.FAMILIES)
     guarantees = RELEASE.schema["$defs"]["guarantee"]["oneOf"]
     known = {x["properties"]["kind"]["const"] for x in guarantees}
-    assert known == {*dp.privacy.GUARANTEES}
+    assert known == own(dp.privacy.GUARANTEES)
     assert RELEASE.schema["properties"]["version"]["maximum"] == file_format.VERSION
 
 

@@ -34,6 +34,7 @@ from dpjax.data.sources import csv_blocks
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import check_records
+from tests.helpers.release_files import rehashed
 
 AFFAIR = dp.Schema({"affair": ["no", "yes"]})
 COUNTS = NetworkCounts(dp.BayesNet.from_parents(AFFAIR, {"affair": []}))
