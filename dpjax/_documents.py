@@ -6,6 +6,8 @@ content is always written as the same bytes.
 
 __all__ = [
     "canonical_json",
+    "escaped_json",
+    "is_text",
     "make_folder",
     "parse_json",
     "printable",
@@ -24,9 +26,11 @@ import pathlib
 import secrets
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import BinaryIO
 
+_LARGEST_INTEGER = 1 << 53  # up to which all integers are doubles
 _LONGEST_NUMBER = 100  # characters
 _LONGEST_PATH = 256
 _CONTENT = {*',;{}[]"'}  # of CSV and JSON
@@ -117,7 +121,66 @@ def shown_path(text: str) -> str:
 
 
 def canonical_json(document: object) -> str:
-    """Return the document as JSON text, which is identical for equal documents."""
+    """Return the document as JSON text in the canonical form of RFC 8785.
+
+    Numbers are written as ECMAScript writes doubles, so that 1 and 1.0 are equal.
+
+    Raises:
+        ValueError: if a number is not exactly a double, or text has half a surrogate
+            pair.
+    """
+    if isinstance(document, dict):
+        keys = sorted(document, key=lambda key: key.encode("utf-16-be"))
+        entries = (f"{canonical_json(x)}:{canonical_json(document[x])}" for x in keys)
+        return f"{{{','.join(entries)}}}"
+    if isinstance(document, list | tuple):
+        if {*map(type, document)} == {int} and _are_doubles(document):  # quickly
+            return json.dumps(document, separators=(",", ":"))
+        return f"[{','.join(map(canonical_json, document))}]"
+    if type(document) is int and _are_doubles([document]):
+        return str(document)
+    if isinstance(document, int | float) and not isinstance(document, bool):
+        return _double(document)
+    text = json.dumps(document, ensure_ascii=False)
+    if not is_text(text):
+        raise ValueError("text must not have half a surrogate pair.")
+    return text
+
+
+def _are_doubles(integers: Sequence[int]) -> bool:
+    return max(map(abs, integers)) <= _LARGEST_INTEGER
+
+
+def _double(number: int | float) -> str:
+    """Return a double as ECMAScript writes it, by `Number::toString`."""
+    if isinstance(number, int) or not math.isfinite(number):
+        raise ValueError("a number must be a double, and an integer at most 2^53.")
+    sign, found, exponent = Decimal(repr(number)).normalize().as_tuple()
+    digits, minus = "".join(map(str, found)), "-" * (sign and number != 0)
+    point = len(digits) + int(exponent)  # places before the decimal point
+    if len(digits) <= point <= 21:
+        return minus + digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{minus}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{minus}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{minus}{digits[0]}{fraction}e{point - 1:+d}"
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is text that UTF-8 can encode: without half a surrogate pair."""
+    with contextlib.suppress(UnicodeEncodeError):
+        return isinstance(value, str) and value.encode() is not None
+    return False
+
+
+def escaped_json(document: object) -> str:
+    """Return the document as JSON text in the form of older files.
+
+    Unlike RFC 8785, it is in ASCII, sorts keys by code points, keeps integers of any
+    size, and writes floats as Python does.
+    """
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

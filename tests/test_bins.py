@@ -328,7 +328,7 @@ def test_a_release_of_bins_is_verified_and_predicts(tmp_path):
     released = dp.release(net, rows, epsilon=100, adjacency="replace-one")
     released.save(tmp_path / "r.json")
     document = json.loads((tmp_path / "r.json").read_text())
-    assert document["version"] == 2
+    assert document["version"] == 3
     again = dp.load(tmp_path / "r.json")
     assert again.schema == schema
     posterior = dp.posterior(again, method="plug-in")

@@ -198,7 +198,7 @@ def test_persons_with_several_rows(folder, capsys):
 def test_the_unit_is_a_row_unless_it_is_said(folder, capsys):
     assert release("--json") == 0
     assert json.loads(capsys.readouterr().out)["unit"] == "one row"
-    assert json.loads((folder / "r.json").read_text())["version"] == 1
+    assert json.loads((folder / "r.json").read_text())["version"] == 3
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsy
     capsys.readouterr()
     (folder / "altered.json").write_text(text.replace('"records":200', '"records":201'))
     (folder / "truncated.json").write_text(text[:300])
-    (folder / "newer.json").write_text(text.replace('"version":1', '"version":9'))
+    (folder / "newer.json").write_text(text.replace('"version":3', '"version":9'))
     expected = {"altered": 1, "truncated": 2, "newer": 2, "none": 2, "schema": 2}
     for name, status in expected.items():
         assert main(["verify", f"{name}.json"]) == status

@@ -53,6 +53,7 @@ from tests.helpers.neighbours import (
     worst_ratio,
 )
 from tests.helpers.networks import TINY, measure
+from tests.helpers.release_files import rehashed
 
 from .test_open_guarantee import OwnZCDP
 from .test_sufficient import sufficient
@@ -461,7 +462,7 @@ def test_a_ledger_is_of_one_unit(where, tmp_path):
         again = dp.Ledger(adjacency="add-remove", contributions=3, path=path)
         assert (again.limit, again.cost) == (ledger.limit, cost)
         header = json.loads(path.read_text().splitlines()[0])
-        assert header["format"] == "dpjax-ledger-3"  # which older versions refuse
+        assert header["format"] == "dpjax-ledger-4"
         assert header["budget"]["contributions"] == 3
         for rows in ({}, {"contributions": 1}, {"contributions": 2}):
             for budget in (None, 2):
@@ -469,12 +470,12 @@ def test_a_ledger_is_of_one_unit(where, tmp_path):
                     dp.Ledger(budget, adjacency="add-remove", path=path, **rows)
 
 
-def test_a_ledger_of_rows_is_written_as_ever(tmp_path):
+def test_a_ledger_of_rows_says_nothing_of_persons(tmp_path):
     path = tmp_path / "ledger.jsonl"
     ledger = dp.Ledger(2, adjacency="add-remove", contributions=1, path=path)
     ledger.charge(budget_of(HALF, "add-remove"))
     text = path.read_text()
-    assert text.startswith('{"adjacency":"add-remove","budget":"2","format":"dpjax-le')
+    assert text.startswith('{"budget":{"adjacency":"add-remove","epsilon":"2","kind"')
     assert "contributions" not in text
     assert dp.Ledger(adjacency="add-remove", path=path).contributions == 1
     with pytest.raises(
@@ -519,12 +520,11 @@ def test_a_release_is_made_for_a_person(name, adjacency, tmp_path):
     assert dp.load(path).contributions == 3
     assert dp.load(path).guarantee() == made.guarantee()
     document = json.loads(path.read_text())
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert document["content"]["guarantee"]["contributions"] == 3
     for k in (4, 30, 0, True, "3"):
         document["content"]["guarantee"]["contributions"] = k
-        document["sha256"] = file_format._digest(document["content"])
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(rehashed(document)))
         assert not is_consistent(path)
 
 
@@ -549,9 +549,7 @@ def test_a_file_that_states_fewer_rows_is_inconsistent(name, tmp_path):
         document["content"]["guarantee"]["contributions"] = k
         if k is None:
             del document["content"]["guarantee"]["contributions"]
-            document["version"] = 1
-        document["sha256"] = file_format._digest(document["content"])
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(rehashed(document)))
         with pytest.raises(file_format.InconsistentRelease, match="differs"):
             dp.load(path)
 
@@ -561,11 +559,11 @@ def test_a_release_of_rows_says_nothing_new(tmp_path):
     made = dp.release(CHAIN, RECORDS, epsilon="1/3", adjacency="add-remove")
     made.save(path)
     document = json.loads(path.read_text())
-    assert document["version"] == 1
+    assert document["version"] == 3
     assert "contributions" not in path.read_text()
     assert "unit: one row" in repr(made)
-    document["version"] = 2
-    path.write_text(json.dumps(document))
+    document["version"] = 2  # which came with what is not in this release
+    path.write_text(json.dumps(rehashed(document)))
     with pytest.raises(file_format.InconsistentRelease, match="version"):
         dp.load(path)
 

@@ -303,7 +303,7 @@ def test_a_release_is_saved_verified_and_charged(tmp_path, capsys):
     assert ledger.remaining == 1
     path = tmp_path / "release.json"
     one.save(path)
-    assert '"version":2' in path.read_text("utf-8")
+    assert '"version":3' in path.read_text("utf-8")
     again = dp.load(path)
     assert again.mechanism == one.mechanism
     np.testing.assert_array_equal(again.values, one.values)

@@ -263,7 +263,7 @@ def test_a_release_with_zeros_is_saved_and_checked(tmp_path):
     assert loaded.net == NET
     assert loaded.schema == SCHEMA
     assert np.array_equal(loaded.values, made.values)
-    assert document["version"] == 2
+    assert document["version"] == 3
     content = document["content"]
 
     def refused(message, **altered):

@@ -360,7 +360,7 @@ def released(adjacency="replace-one", **options):
 def test_a_release_is_saved_and_verified(adjacency, tmp_path):
     one = released(adjacency)
     one.save(tmp_path / "release.json")
-    assert '"version":2' in (tmp_path / "release.json").read_text("utf-8")
+    assert '"version":3' in (tmp_path / "release.json").read_text("utf-8")
     again = dp.load(tmp_path / "release.json")
     assert again.mechanism == one.mechanism
     assert again.statistic == one.statistic

@@ -136,7 +136,7 @@ def test_two_to_the_forty_records(adjacency, tmp_path):
         read = dp.load(tmp_path / "r.json")
         np.testing.assert_array_equal(read.values, released.values)
         written = json.loads((tmp_path / "r.json").read_text())
-        assert written["version"] == 2
+        assert written["version"] == 3
         assert written["content"]["records"] == (n if released.n else None)
         assert read.n == released.n == (n if adjacency == "replace-one" else None)
 

@@ -149,7 +149,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
         lambda x: x["statistic"].update(units=512),
         lambda x: x["statistic"]["parents"].update(x=[]),
         lambda x: x["statistic"].update(families="all"),
-        lambda x: x["variables"][0].update(upper=4),
+        lambda x: x["variables"][0].update(upper=-2),
         lambda x: x["guarantee"].update(epsilon="1/2"),
         lambda x: x["values"].pop(),
     ):

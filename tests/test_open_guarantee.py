@@ -248,7 +248,7 @@ def test_a_ledger_adds_up_its_own_currency(where, budget, cost, tmp_path):
     assert ledger.cost == cost.composed(budget_of("1/10", REPLACE_ONE))
     if path is not None:
         (first, *lines) = map(json.loads, path.read_text().splitlines())
-        assert first["format"] == "dpjax-ledger-3"
+        assert first["format"] == "dpjax-ledger-4"
         assert first["budget"] == budget.describe()
         assert [line["cost"]["kind"] for line in lines] == [cost.kind, "pure-dp"]
         again = Ledger(adjacency=REPLACE_ONE, path=path)
@@ -302,8 +302,8 @@ def test_the_bytes_of_a_file_in_another_currency_count(tmp_path):
             Ledger(adjacency=REPLACE_ONE, path=path)
 
 
-def test_a_pure_ledger_is_written_as_ever(tmp_path):
-    """The same bytes as before there were other currencies, but for the inode."""
+def test_a_pure_ledger_is_written_like_any_other(tmp_path):
+    """In the canonical form of RFC 8785."""
     files = [tmp_path / name for name in ("one", "other")]
     one = Ledger("1", adjacency=REPLACE_ONE, path=files[0])
     other = Ledger(budget=PureDP(Fraction(1), REPLACE_ONE), path=files[1])
@@ -312,10 +312,11 @@ def test_a_pure_ledger_is_written_as_ever(tmp_path):
     for file in files:
         header, line = file.read_text().splitlines()
         assert header == (
-            '{"adjacency":"replace-one","budget":"1","format":"dpjax-ledger-2",'
-            f'"inode":{file.stat().st_ino}}}'
+            '{"budget":{"adjacency":"replace-one","epsilon":"1","kind":"pure-dp"},'
+            f'"format":"dpjax-ledger-4","inode":"{file.stat().st_ino}"}}'
         )
-        assert line.endswith('","epsilon":"1/2","purpose":"\\u00e9"}')
+        cost = '{"adjacency":"replace-one","epsilon":"1/2","kind":"pure-dp"}'
+        assert line.endswith(f'","cost":{cost},"purpose":"é"}}')
         assert line.startswith('{"chain":"')
 
 

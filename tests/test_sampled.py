@@ -18,6 +18,7 @@ from dpjax.posteriors import SampledParameters, SampledPosterior
 from dpjax.releases.file_format import InconsistentRelease
 from dpjax.statistics import Sufficient
 from tests.helpers.networks import TINY
+from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import assert_binomial
 
 NET = TINY["chain"]
@@ -239,11 +240,7 @@ def test_an_altered_file_is_refused(change, released, tmp_path):
     released.save(path)
     document = json.loads(path.read_text())
     change(document["content"])
-    canonical = json.dumps(
-        document["content"], sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
-    document["sha256"] = dp.releases.file_format._digest(json.loads(canonical))
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(rehashed(document)))
     with pytest.raises(InconsistentRelease):
         dp.load(path)
 

@@ -55,6 +55,21 @@ def test_predictions_are_those_of_the_release(table):
     assert made.network_.parent_names() == {"a": ["class"], "b": ["class"], "class": []}
 
 
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_fit_charges_what_it_spends(table):
+    ledger = dp.Ledger(3, adjacency="replace-one")
+    made = naive_bayes(ledger=ledger).fit(*table)
+    assert ledger.spent == made.released_.guarantee().numbers["epsilon"] == 1
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_class_without_records_is_known(table):
+    X, y = table
+    made = naive_bayes(classes=["maybe", "no", "yes"]).fit(X, y)
+    assert [*made.classes_] == ["maybe", "no", "yes"]
+    assert made.predict_proba(X).shape == (60, 3)
+
+
 def test_each_fit_charges_the_ledger_and_says_so(table, tmp_path):
     path = tmp_path / "ledger.jsonl"
     dp.Ledger("4", adjacency="replace-one", path=path).charge(

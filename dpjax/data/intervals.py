@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpjax._documents import is_text
+
 if TYPE_CHECKING:
     Bound = float
 else:
@@ -50,7 +52,7 @@ class Interval:
     missing: Bound | None = None
 
     def __post_init__(self):
-        if not isinstance(self.name, str) or not self.name:
+        if not is_text(self.name) or not self.name:
             raise ValueError("`name` of a variable must be text that is not empty.")
         lower, upper = _bound(self.lower), _bound(self.upper)
         if lower is None or upper is None or np.float32(lower) >= np.float32(upper):

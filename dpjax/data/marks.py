@@ -5,6 +5,7 @@ __all__ = ["Marks"]
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpjax._documents import is_text
 from dpjax.data.matching import (
     Level,
     Matching,
@@ -44,7 +45,7 @@ class Marks:
         codes: Any = (),
         narrow: bool = True,
     ) -> None:
-        if not isinstance(name, str) or not name:
+        if not is_text(name) or not name:
             raise ValueError("`name` of a variable must be text that is not empty.")
         lists = {"levels": levels, "missing_values": missing_values, "codes": codes}
         for key, given in lists.items():

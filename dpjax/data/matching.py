@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax._documents import is_text
 from dpjax.data.intervals import number
 
 Level = str | int | float | bool
@@ -138,7 +139,7 @@ def is_level(value: object) -> bool:
     """Whether a value can be a level: text, a finite number or a boolean."""
     if isinstance(value, float | np.floating):
         return math.isfinite(value)
-    return isinstance(value, str | bool | int | np.bool_ | np.integer)
+    return is_text(value) or isinstance(value, bool | int | np.bool_ | np.integer)
 
 
 def repeated(marks: Sequence[Level]) -> str | None:

@@ -264,18 +264,18 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
     ) -> "FamilyPosteriorSampler":
         """Make the sampler again from the statistic and the described choices."""
-        limits = tuple(
-            (x, *ends) for x, ends in sorted(described["truncation"].items())
-        )
-        if any(type(end) not in (int, float) for _, *ends in limits for end in ends):
+        truncation = sorted(described["truncation"].items())
+        if any(type(end) not in (int, float) for _, ends in truncation for end in ends):
             raise ValueError("`truncation` must be of numbers.")
+        limits: Any = tuple((x, *map(float, ends)) for x, ends in truncation)
         if not isinstance(statistic, FamilyStatistic):
             raise ValueError("`mechanism` must be one for what was measured.")
         family, units, lowest = statistic.family, statistic.steps, statistic.lowest
         grid = ParameterGrid(family, limits, described["points"], units, lowest)
         temperature = exact_epsilon(described["temperature"], "temperature")
         prior = described["prior"]
-        prior = None if prior is None else (tuple(prior[0]), prior[1])
+        if prior is not None:
+            prior = tuple(map(float, prior[0])), float(prior[1])
         whole(1, samples=described["samples"])
         samples, promised = described["samples"], PureDP.of(cost)
         tempered = described["kind"] == _MAP

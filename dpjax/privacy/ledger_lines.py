@@ -1,10 +1,12 @@
 """The JSON lines of a ledger's file: first the budget, then one line for each charge.
 
-Each charge has a hash of itself and of all earlier lines, to detect edits. Formats 1
-(without hashes) and 2 store pure budgets for one row as one number; format 3 stores a
-budget of any other kind or unit, and its charges, as descriptions of guarantees. A
-charge to a part of the table has the part's name, and if the budget renews, the first
-line has the period and every charge its date.
+Each charge has a hash of itself and of all earlier lines, to detect edits. A new file
+has format 4: lines in the canonical form of RFC 8785, with the budget and all costs as
+descriptions of guarantees. Files of earlier formats go on as they began: formats 1
+(without hashes) and 2 store pure budgets for one row as one number, and format 3 those
+of any other kind or unit. A charge to a part of the table has the part's name. If the
+budget renews, the first line has the period. Every charge of format 4, or of a budget
+that renews, has its date.
 """
 
 __all__ = [
@@ -23,14 +25,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dpjax._checks import one_of
-from dpjax._documents import canonical_json, parse_json
+from dpjax._documents import canonical_json, escaped_json, parse_json
 from dpjax.privacy.guarantee import Guarantee, guarantee_of
 from dpjax.privacy.kinds import budget_of
 
-_UNCHAINED, _PURE, _ANY = FORMATS = (
+_UNCHAINED, _PURE, _ANY, _CANONICAL = FORMATS = (
     "dpjax-ledger-1",
     "dpjax-ledger-2",
     "dpjax-ledger-3",
+    "dpjax-ledger-4",
 )
 
 
@@ -64,6 +67,7 @@ class Book(NamedTuple):
         parts: the sums of this period's other charges, by part.
         period: a key of `PERIODS`; None: the budget never renews.
         date: date of the last charge, or of the state; "" before the first charge.
+        format: one of `FORMATS`.
         text: all lines of the file; empty if there is no file.
         chain: text to hash with the next charge; None if the format has no hashes.
         inode: inode number of the original file; None if the format has no hashes.
@@ -76,6 +80,7 @@ class Book(NamedTuple):
     parts: Mapping[str, Guarantee] = {}
     period: str | None = None
     date: str = ""
+    format: str = _CANONICAL
     text: bytes = b""
     chain: str | None = None
     inode: int | None = None
@@ -125,9 +130,9 @@ def with_charge(book: Book, charge: Charge, inode: int) -> Book:
     """Return the state after a charge; the first charge also adds the first line."""
     start, chain = "", book.chain
     if not book.text:
-        chain = canonical_json({"inode": inode, **_facts(book.budget, book.period)})
+        chain = canonical_json({"inode": str(inode), **_facts(book)})
         start = f"{chain}\n"
-    line = _line(chain, _entry(book, charge))
+    line = _line(book, chain, _entry(book, charge))
     return read_on(book, book.text + f"{start}{line}\n".encode())
 
 
@@ -149,7 +154,7 @@ def read_on(book: Book | None, text: bytes) -> Book:
         charges.append(charge)
         book = book.plus(charge)
         if book.chain is not None:
-            if line != _line(book.chain, _entry(book, charge)):
+            if line != _line(book, book.chain, _entry(book, charge)):
                 raise ValueError("not what was written after the line before")
             book = book._replace(chain=entry["chain"])
     return book._replace(text=text, charges=(*charges,))
@@ -165,30 +170,26 @@ def _is_pure(budget: Guarantee) -> bool:
     return (budget.kind, budget.unit) == (one_row.kind, one_row.unit)
 
 
-def _facts(budget: Guarantee, period: str | None) -> dict[str, Any]:
-    """Return the content of the first line for a budget."""
-    described = budget.describe()
-    renewed = {} if period is None else {"period": period}
-    if not _is_pure(budget):
-        return {"format": _ANY, "budget": described, **renewed}
-    number, adjacency = described["epsilon"], described["adjacency"]
-    return {"format": _PURE, "budget": number, "adjacency": adjacency, **renewed}
+def _facts(book: Book) -> dict[str, Any]:
+    """Return the content of the first line of a new file."""
+    renewed = {} if book.period is None else {"period": book.period}
+    return {"format": book.format, "budget": book.budget.describe(), **renewed}
 
 
 def _header(line: str) -> Book:
     facts = _parsed(line)
     one_of(FORMATS, format=facts["format"])
-    if facts["format"] == _ANY:
+    if facts["format"] in (_ANY, _CANONICAL):
         budget = guarantee_of(facts["budget"])
     else:
         budget = budget_of(facts["budget"], facts["adjacency"])
     period = facts.get("period")
     if period is not None:
         one_of(tuple(PERIODS), period=period)
-    book = Book.of(budget, period)
-    if facts["format"] == _UNCHAINED:
+    book = Book.of(budget, period)._replace(format=facts["format"])
+    if book.format == _UNCHAINED:
         return book
-    if facts["format"] != _facts(budget, period)["format"]:
+    if book.format == _ANY and _is_pure(budget):
         raise ValueError("a pure budget has a format of its own")
     return book._replace(chain=line, inode=int(facts["inode"]))
 
@@ -196,27 +197,31 @@ def _header(line: str) -> Book:
 def _entry(book: Book, charge: Charge) -> dict[str, Any]:
     """Return the content of a charge's line."""
     described = charge.cost.describe()
-    pure = _is_pure(book.budget)
-    cost = {"epsilon": described["epsilon"]} if pure else {"cost": described}
+    alone = book.format in (_UNCHAINED, _PURE)
+    cost = {"epsilon": described["epsilon"]} if alone else {"cost": described}
     entry: dict[str, Any] = {**cost, "purpose": charge.purpose}
     if charge.part is not None:
         entry["part"] = charge.part
-    if charge.date:
+    if _is_dated(book):
         entry["date"] = charge.date
     return entry
 
 
+def _is_dated(book: Book) -> bool:
+    return book.period is not None or book.format == _CANONICAL
+
+
 def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
-    if _is_pure(book.budget):
+    if book.format in (_UNCHAINED, _PURE):
         cost = budget_of(entry["epsilon"], book.budget.adjacency)
     else:
         cost = guarantee_of(entry["cost"])
     part = entry.get("part")
     if part is not None and (not isinstance(part, str) or not part):
         raise ValueError("`part` must be the name of a part of the table.")
-    date = entry["date"] if book.period else entry.get("date", "")
-    if date:
-        date = datetime.date.fromisoformat(date).isoformat()
+    date = ""
+    if _is_dated(book):
+        date = datetime.date.fromisoformat(entry["date"]).isoformat()
     if book.period is not None and date < book.date:
         raise ValueError(
             "`ledger` must be charged in the order of dates, and the clock says "
@@ -225,12 +230,13 @@ def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
     return Charge(cost, entry["purpose"], part, date)
 
 
-def _line(chain: str | None, content: Mapping[str, Any]) -> str:
+def _line(book: Book, chain: str | None, content: Mapping[str, Any]) -> str:
     """Return the line of a charge, with a hash if `chain` is not None."""
+    written = canonical_json if book.format == _CANONICAL else escaped_json
     if chain is None:
-        return canonical_json(content)
-    data = (chain + canonical_json(content)).encode()
-    return canonical_json({"chain": hashlib.sha256(data).hexdigest(), **content})
+        return written(content)
+    data = (chain + written(content)).encode()
+    return written({"chain": hashlib.sha256(data).hexdigest(), **content})
 
 
 def _parsed(line: str) -> dict[str, Any]:

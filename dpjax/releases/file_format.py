@@ -2,8 +2,8 @@
 
 To verify a file, `parse` rebuilds the network, computes its sensitivity, and builds and
 certifies the noise table from ε and the sensitivity. A file written from these parts
-must equal the file that was read. A file has the lowest format version that allows all
-of its entries.
+must equal the file that was read. Files are written in the canonical form of RFC 8785
+(format version 3 and later); those of versions 1 and 2 are read by their own rule.
 """
 
 __all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._documents import canonical_json, parse_json, printable
+from dpjax._documents import (
+    canonical_json,
+    escaped_json,
+    is_text,
+    parse_json,
+    printable,
+)
 from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
@@ -23,9 +29,11 @@ from dpjax.data.schema import Schema
 from dpjax.mechanisms import MECHANISMS, ExactMechanism, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
+from dpjax.releases.exact_levels import exact_level, parsed_level, with_levels
 from dpjax.statistics import STATISTICS, Statistic
 
-FORMAT, VERSION = "dpjax-release", 2
+FORMAT, VERSION = "dpjax-release", 3
+_CANONICAL = 3  # first version in the form of RFC 8785
 _LONGEST_NAME = 40
 _MOST_UNLISTED = 100_000  # levels that a file need not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
@@ -50,11 +58,10 @@ def dump(parts: Parts) -> str:
     content = _describe(parts)
     document = {
         "format": FORMAT,
-        "version": _version(content),
-        "sha256": _digest(content),
-        "content": content,
+        "version": max(_CANONICAL, _version(content)),
+        "content": with_levels(content, exact_level),
     }
-    return canonical_json(document) + "\n"
+    return canonical_json({**document, "sha256": _digest(document)}) + "\n"
 
 
 def parse(text: str) -> Parts:
@@ -65,14 +72,19 @@ def parse(text: str) -> Parts:
             has an unknown format version.
         InconsistentRelease: if an entry contradicts the other entries.
     """
-    version, content = _read_content(text)
+    version, stated = _read_content(text)
     try:
+        is_canonical = version >= _CANONICAL
+        content = with_levels(stated, parsed_level) if is_canonical else stated
         derived = _derive(content)
         library = content["library"]  # the version that made the file
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
-        _compare(content, {**_describe(derived), "library": library})
-        _same("version", version, _version(content))
+        stated = stated if is_canonical else with_levels(stated, exact_level)
+        found = with_levels({**_describe(derived), "library": library}, exact_level)
+        _compare(stated, found)
+        lowest = _version(content)
+        _same("version", version, max(_CANONICAL, lowest) if is_canonical else lowest)
         return derived
     except InconsistentRelease:
         raise
@@ -99,7 +111,14 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
     content = document.get("content")
     if not isinstance(content, dict):
         raise UnreadableRelease("`release` must have a content.")
-    _same("content hash", document.get("sha256"), _digest(content))
+    try:
+        digest = _digest(document)
+    except (ValueError, RecursionError) as error:
+        raise InconsistentRelease(
+            f"`release` must have a content hash; {printable(str(error)):.300}"
+        ) from None
+    hashed = document.get("sha256")
+    _same("content hash", hashed if is_text(hashed) else None, digest)
     return version, content
 
 
@@ -251,5 +270,9 @@ def _parse_values(values: object) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def _digest(content: dict[str, Any]) -> str:
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+def _digest(document: dict[str, Any]) -> str:
+    """Return the hash of a file: of its content alone in versions 1 and 2."""
+    rest = {key: entry for key, entry in document.items() if key != "sha256"}
+    canonical = document["version"] >= _CANONICAL
+    text = canonical_json(rest) if canonical else escaped_json(document["content"])
+    return hashlib.sha256(text.encode()).hexdigest()

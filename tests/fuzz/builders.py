@@ -33,7 +33,11 @@ ONE, ANY = "replace-one", "add-remove"
 
 def rehashed(content: Mapping[str, Any]) -> bytes:
     """The release file of someone who knows how the hash is made."""
-    document = {"format": "dpjax-release", "version": 1, "content": content}
+    document = {
+        "format": "dpjax-release",
+        "version": file_format.VERSION,
+        "content": content,
+    }
     return json.dumps(release_files.rehashed(document)).encode()
 
 

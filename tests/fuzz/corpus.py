@@ -22,8 +22,9 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 import dpjax as dp
+from dpjax.mechanisms.recipes import recipe_of
 from dpjax.privacy import ApproximateDP, Guarantee, budget_of
-from dpjax.privacy.ledger_lines import Book, with_charge
+from dpjax.privacy.ledger_lines import Book, Charge, with_charge
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.study.sweeps.checkpoint import Checkpoint
 
@@ -42,6 +43,7 @@ LEVELS = {
     "é x": {"levels": [1, 2, 3], "other": 3},
     "y": {"levels": [0.5, True, "a"]},
 }
+_COMMON = ("adjacency", "contributions")  # options of `release` itself
 NUMBERS = {
     "age": {"lower": 0, "upper": 120},
     "height": {"lower": -1.5, "upper": 2.5, "missing": 0},
@@ -112,7 +114,7 @@ def _ledger(budget: Guarantee) -> bytes:
     """As one is written, but for the number of the file, which no copy keeps."""
     book, cost = Book.of(budget), budget_of("1/3", "replace-one")
     for purpose in ("a", "é"):
-        book = with_charge(book, cost, purpose, inode=0)
+        book = with_charge(book, Charge(cost, purpose, None, ""), inode=0)
     return book.text
 
 
@@ -220,7 +222,10 @@ def _releases() -> dict[str, bytes]:
     for name, (what, table, options) in wanted.items():
         rows = numbers[:, :1] if len(what.variables) == 1 else numbers
         rows = records[:, : len(what.variables)] if table is records else rows
-        released = dp.release(what, rows, epsilon="1", **options)
+        common = {x: y for x, y in options.items() if x in _COMMON}
+        own = {x: y for x, y in options.items() if x not in ("mechanism", *_COMMON)}
+        recipe = recipe_of(options.get("mechanism", "laplace"), own)
+        released = dp.release(what, rows, epsilon="1", mechanism=recipe, **common)
         path = SEEDS / "release" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         released.save(path)

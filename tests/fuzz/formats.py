@@ -2,6 +2,7 @@
 
 __all__ = ["FORMATS", "Format", "canonical"]
 
+import contextlib
 import datetime
 import gzip
 import hashlib
@@ -17,10 +18,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import dpjax as dp
-from dpjax._documents import canonical_json
+from dpjax._documents import canonical_json, escaped_json
 from dpjax.releases import file_format
 from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
+from tests.helpers.release_files import rehashed
 
 from .corpus import LEAVES, LEVELS, NUMBERS, SWEEP
 from .mutations import ODD_VALUES, mutated_bytes, mutated_document, written
@@ -129,10 +131,11 @@ def _mutate_release(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.2:
         return mutated_bytes(rng, data)
     document = json.loads(data)
-    document["content"] = content = mutated_document(rng, document["content"])
-    if rng.random() < 0.9:
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-        document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    document["content"] = mutated_document(rng, document["content"])
+    if rng.random() < 0.3:
+        document["version"] = rng.choice((1, 2))
+    if rng.random() < 0.9 and isinstance(document["content"], dict):
+        document = rehashed(document)
     return written(rng, document)
 
 
@@ -155,14 +158,21 @@ def _mutate_lines(rng: random.Random, data: bytes) -> bytes:
 
 def _chained(lines: list) -> bytes:
     """With the right hashes, as who tampers would write them."""
-    chain, *rest = [canonical_json(line) for line in lines]
+    new = isinstance(lines[0], dict) and lines[0].get("format") == "dpjax-ledger-4"
+
+    def form(line: object) -> str:
+        with contextlib.suppress(ValueError):
+            return canonical_json(line) if new else escaped_json(line)
+        return escaped_json(line)
+
+    chain, *rest = [form(line) for line in lines]
     text = chain + "\n"
     for line in map(json.loads, rest):
         if isinstance(line, dict) and "chain" in line:
             del line["chain"]
-            chain = hashlib.sha256((chain + canonical_json(line)).encode()).hexdigest()
+            chain = hashlib.sha256((chain + form(line)).encode()).hexdigest()
             line["chain"] = chain
-        text += canonical_json(line) + "\n"
+        text += form(line) + "\n"
     return text.encode()
 
 

@@ -110,7 +110,7 @@ MUTANTS = (
         "branch left out",
         "family posterior: a file's prior",
         _FAMILY_POSTERIOR,
-        "prior = None if prior is None else (tuple(prior[0]), prior[1])",
+        "prior = tuple(map(float, prior[0])), float(prior[1])",
         "prior = None",
         (_IN_SAMPLING_LAWS + "test_a_file_of_a_family_keeps_its_prior[prior0]",),
     ),

@@ -35,9 +35,10 @@ MUTANTS = (
         "budget not charged",
         "ledger: half of it goes into the file",
         _LINES,
-        "line = _line(chain, _entry(book, charge))",
-        "half = str(charge.cost.bound / 2)\n"
-        '    line = _line(chain, _entry(book, charge) | {"epsilon": half})',
+        "line = _line(book, chain, _entry(book, charge))",
+        "entry = _entry(book, charge)\n"
+        '    entry["cost"]["epsilon"] = str(charge.cost.bound / 2)\n'
+        "    line = _line(book, chain, entry)",
         (_SHARED,),
     ),
     Mutant(

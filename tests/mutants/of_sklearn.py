@@ -12,7 +12,7 @@ MUTANTS = (
         _BASE,
         "            ledger=ledger,\n",
         "            ledger=None,\n",
-        (_IN + "test_clones_share_a_ledger_in_memory",),
+        (_IN + "test_a_fit_charges_what_it_spends",),
     ),
     Mutant(
         "ε doubled",
@@ -20,7 +20,7 @@ MUTANTS = (
         _BASE,
         "            epsilon=self.epsilon,\n",
         "            epsilon=2 * self.epsilon,\n",
-        (_IN + "test_predictions_are_those_of_the_release",),
+        (_IN + "test_a_fit_charges_what_it_spends",),
     ),
     Mutant(
         "limit weakened",
@@ -28,7 +28,7 @@ MUTANTS = (
         _CLASSIFIERS,
         "labels = np.unique(y if public else np.asarray(self.classes))",
         "labels = np.unique(y)",
-        (_IN + "test_bad_parameters_are_refused_and_nothing_is_charged",),
+        (_IN + "test_a_class_without_records_is_known",),
     ),
     Mutant(
         "branch left out",

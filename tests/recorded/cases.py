@@ -66,7 +66,7 @@ IMPLEMENTATIONS = {
 # ---- What is recorded.
 
 FORMATS = HERE / "formats"
-RELEASES = {path.stem: path for path in HERE.glob("format_[12]/*.json")}
+RELEASES = {path.stem: path for path in HERE.glob("format_[123]/*.json")}
 ALL = sorted(RELEASES)
 DEFAULT = [  # one of each method of the default posterior
     "bernoulli-add-remove",

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from filelock import FileLock, Timeout
 
-from dpjax._documents import canonical_json, parse_json, write_atomically
+from dpjax._documents import escaped_json, parse_json, write_atomically
 
 _FORMAT = "dpjax-sweep-1"
 _NUMBER, _DIGEST = 8, 16  # bytes
@@ -128,7 +128,7 @@ class Checkpoint:
 
     def _check_header(self, header: Mapping[str, object]) -> int:
         """Check that the file is of this sweep; return the place of its first block."""
-        line = canonical_json(header).encode() + b"\n"
+        line = escaped_json(header).encode() + b"\n"
         if not self._path.exists():
             write_atomically(self._path, line)
         document, start = _header(self._path)

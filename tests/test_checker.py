@@ -1,0 +1,345 @@
+"""The checker of files, which shares no code with the package."""
+
+import ast
+import copy
+import hashlib
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+import dpjax as dp
+from dpjax._documents import canonical_json, escaped_json
+from dpjax.statistics import FourierCoefficients, NetworkCounts
+from tests.fuzz.builders import noisy
+from tests.fuzz.corpus import seeds
+from tests.helpers.alterations import (
+    ALTERED,
+    CHAIN,
+    DOCUMENTS,
+    IN_LEDGERS,
+    LEDGERS,
+    ODD,
+    newest,
+)
+from tests.helpers.cases import mostly_thorough
+from tests.helpers.checker import CHECKER, checker, run
+from tests.helpers.release_files import rehashed
+from tests.recorded.cases import FORMATS, RELEASES
+
+ROOT = pathlib.Path(__file__).parents[1]
+COUNTED = {"family-counts", "fourier-coefficients", "fourier-coefficients-as-printed"}
+NOISES = {"discrete-laplace", "split-discrete-laplace"}
+
+
+def is_covered(document):
+    content = document["content"]
+    kinds = content["statistic"]["kind"], content["mechanism"]["kind"]
+    return kinds[0] in COUNTED and kinds[1] in NOISES
+
+
+COVERED = sorted(name for name, x in DOCUMENTS.items() if is_covered(x))
+OTHERS = sorted(set(DOCUMENTS) - {*COVERED})
+
+
+# ---- What the checker accepts, and what it does not know.
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_a_release_that_is_covered_is_verified(name):
+    done = run(RELEASES[name])
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    assert {"hash", "guarantee", "variables", "values", "verified"} <= set(facts)
+    assert {"certificate", "certificates"} & set(facts)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_is_verified_of_a_release_that_is_not_covered(name, tmp_path):
+    shutil.copy(RELEASES[name], tmp_path / "r.json")
+    done = run(tmp_path / "r.json")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith("not covered: ")
+    assert done.stdout.endswith("Nothing is verified.\n")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_a_release_with_impossible_combinations_is_not_covered():
+    schema = dp.Schema({"t": [0, 1], "x": [0, 1]}, impossible=[{"t": [0], "x": [1]}])
+    net = dp.BayesNet.from_parents(schema, {"x": ["t"]})
+    with pytest.raises(checker.NotCovered, match="impossible"):
+        checker.check(noisy(NetworkCounts(net)).decode())
+
+
+@pytest.mark.parametrize("name", ["ledger_2", "ledger_3", "ledger_4"])
+def test_a_ledger_is_verified(name):
+    done = run(FORMATS / f"{name}.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "spent:         ε = 13/30\n" in done.stdout
+
+
+def test_a_ledger_that_the_package_wrote_is_verified(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = dp.Ledger(2, adjacency="add-remove", path=path, period="month")
+    for part in ("north", "south", None):
+        cost = dp.privacy.budget_of("1/2", "add-remove")
+        ledger.charge(cost, f"é {part}", part=part)
+    facts = dict(checker.check(path.read_text("utf-8")))
+    assert facts["spent"].startswith("ε = 1 in the month of")
+    assert ledger.spent == 1
+    chained = dp.Ledger(budget=ledger.limit, path=tmp_path / "other", period=None)
+    chained.charge(cost.repeated(4))
+    assert dict(checker.check((tmp_path / "other").read_text()))["spent"] == "ε = 2"
+
+
+def test_the_checker_needs_nothing_but_the_standard_library():
+    tree = ast.parse(CHECKER.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert str(node.module) in sys.stdlib_module_names
+        if isinstance(node, ast.Import):
+            assert {x.name for x in node.names} <= sys.stdlib_module_names
+    assert "dpjax" not in {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+
+
+def pieces(path):
+    """All runs of three lines, without blank lines and indentation."""
+    lines = [x.strip() for x in path.read_text("utf-8").splitlines() if x.strip()]
+    runs = zip(lines, lines[1:], lines[2:], strict=False)
+    return {x for x in runs if sum(map(len, x)) > 60}
+
+
+def test_the_checker_has_no_text_of_the_package():
+    own = pieces(CHECKER)
+    assert len(own) > 400
+    for path in sorted((ROOT / "dpjax").rglob("*.py")):
+        assert not own & pieces(path), path
+
+
+def test_the_checker_runs_on_python_3_9():
+    """By its grammar and, where there is such a Python, by it."""
+    ast.parse(CHECKER.read_text("utf-8"), feature_version=(3, 9))
+    file = str(RELEASES["counts-all"])
+    found = shutil.which("python3.9")
+    if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+        subprocess.run([found, "-I", "-S", str(CHECKER), file], check=True)
+
+
+# ---- Levels, and sensitivities for networks of all kinds.
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour"])
+@pytest.mark.parametrize("days", ["2023-12-30 2024-03-02", "0999-12-31 1000-01-08"])
+def test_periods_have_the_labels_of_the_package(unit, days):
+    lower, upper = days.split()
+    declared = {"lower": lower, "upper": upper, "unit": unit}
+    levels = dp.Schema({"t": declared})["t"].levels
+    assert checker.labels({"name": "t", **declared}, "t") == [*levels]
+
+
+@pytest.mark.parametrize("edges", [[0.5, 1e15, 2e15], [-2.5, -0.0, 3], [1e-7, 1e-5]])
+def test_bins_have_the_labels_of_the_package(edges):
+    declared = {"lower": -4, "upper": 5e22, "edges": edges}
+    levels = dp.Schema({"t": declared})["t"].levels
+    assert checker.labels({"name": "t", **declared}, "t") == [*levels]
+
+
+def random_networks(number):
+    rng = random.Random(5)
+    for _ in range(number):
+        sizes = [rng.choice([2, 2, 2, 3, 4]) for _ in range(rng.randint(1, 8))]
+        names = [f"v{i}" for i in range(len(sizes))]
+        above = [
+            rng.sample(names[:i], min(i, rng.randint(0, 3))) for i in range(len(names))
+        ]
+        schema = dp.Schema(
+            {x: list(range(k)) for x, k in zip(names, sizes, strict=True)}
+        )
+        parents = dict(zip(names, above, strict=False))
+        yield dp.BayesNet.from_parents(schema, parents), rng.randint(1, len(names))
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("case", mostly_thorough([*random_networks(30)], 6))
+def test_the_checker_and_the_package_agree_on_sensitivities(case, adjacency):
+    net, order = case
+    for statistic in (
+        NetworkCounts(net),
+        NetworkCounts(net, "all"),
+        FourierCoefficients.of_network(net, adjacency),
+        FourierCoefficients(net.variables, adjacency, order=order),
+    ):
+        text = noisy(statistic, adjacency).decode()
+        facts = dict(checker.check(text))
+        value = int(statistic.sensitivity(adjacency).value)
+        assert facts["sensitivity"] == f"{value}, exact"
+        for wrong in (value - 1, value + 1):
+            made = consistent(json.loads(text), wrong)
+            with pytest.raises(checker.Refused, match=r"sensitivity|out of range"):
+                checker.check(json.dumps(made))
+
+
+def consistent(document, sensitivity):
+    """What follows from a sensitivity, as who tampers would compute it."""
+    content = copy.deepcopy(document["content"])
+    content["sensitivity"]["value"] = sensitivity
+    if sensitivity:
+        rho = Fraction(content["guarantee"]["epsilon"]) / sensitivity
+        noise = {"scale": str(1 / rho)}
+        noise["table"] = checker.fingerprint(*checker.noise_table(rho))
+        content["mechanism"].update(noise)
+    return rehashed({**document, "content": content})
+
+
+def test_a_table_without_its_margin_has_no_certificate():
+    """Thresholds that are moved by little have another fingerprint, and fail too."""
+    rho = Fraction(1, 2)
+    digits, redraw = checker.noise_table(rho)
+    checker.certify(digits, redraw, rho)
+    digits[0][0] += 1 << 90
+    with pytest.raises(checker.Refused, match="ratio"):
+        checker.certify(digits, redraw, rho)
+    with pytest.raises(checker.Refused, match="ratio"):
+        checker.certify(*checker.noise_table(rho), rho * (1 - Fraction(1, 2**38)))
+
+
+# ---- Alterations, each with the right hash, so that the hash finds none.
+
+
+@pytest.mark.parametrize("version", ["as recorded", "newest"])
+@pytest.mark.parametrize("what", ALTERED)
+def test_an_alteration_is_refused_although_it_is_rehashed(what, version):
+    name, change = ALTERED[what]
+    document = DOCUMENTS[name] if version == "as recorded" else newest(name)
+    checker.check(json.dumps(document))
+    content = copy.deepcopy(document["content"])
+    change(content)
+    assert escaped_json(content) != escaped_json(document["content"])
+    with pytest.raises(checker.Refused) as refusal:
+        checker.check(json.dumps(rehashed({**document, "content": content})))
+    assert "hash" not in str(refusal.value)
+    with pytest.raises(checker.Refused, match="the hash differs"):
+        checker.check(json.dumps({**document, "content": content}))
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_another_number_of_rows_of_a_person_is_refused(rows):
+    document = json.loads(seeds("release")["persons.json"])
+    assert dict(checker.check(json.dumps(document)))["guarantee"].endswith("3 rows")
+    content = copy.deepcopy(document["content"])
+    content["guarantee"]["contributions"] = rows
+    with pytest.raises(checker.Refused, match="scale"):
+        checker.check(json.dumps(rehashed({**document, "content": content})))
+
+
+def test_noise_for_another_sensitivity_is_refused_however_consistent():
+    document = newest(CHAIN)
+    for wrong in (1, 2, 3, 8):
+        made = consistent(document, wrong)
+        with pytest.raises(checker.Refused, match="the sensitivity differs"):
+            checker.check(json.dumps(made))
+
+
+TEXTS = {
+    "a value that is no longer hashed": lambda x: x.replace(
+        '"values":[', '"values":[1', 1
+    ),
+    "a new version": lambda x: x.replace('"version":3', '"version":4'),
+    "an old version": lambda x: x.replace('"version":3', '"version":2'),
+    "a version that is true": lambda x: x.replace('"version":3', '"version":true'),
+    "another format": lambda x: x.replace("dpjax-release", "other"),
+    "a hash in capitals": lambda x: x.replace(
+        json.loads(x)["sha256"], json.loads(x)["sha256"].upper()
+    ),
+    "an entry twice": lambda x: x.replace('"version":3', '"version":3,"version":3'),
+    "no number": lambda x: x.replace('"version":3', '"version":NaN'),
+    "half of it": lambda x: x[: len(x) // 2],
+    "more behind it": lambda x: x + "{}",
+    "an entry more": lambda x: x.replace('"version":3', '"version":3,"note":1'),
+    "a list": lambda x: f"[{x}]",
+    "nothing": lambda x: "",
+    "beyond doubles": lambda x: x.replace('"records":30', '"records":9007199254740993'),
+    "too long a number": lambda x: x.replace('"records":30', '"records":' + "9" * 101),
+}
+
+
+@pytest.mark.parametrize("change", TEXTS.values(), ids=TEXTS)
+def test_an_altered_text_is_refused(change, tmp_path):
+    text = json.dumps(newest(CHAIN), separators=(",", ":"))
+    checker.check(text)
+    altered = change(text)
+    assert altered != text
+    (tmp_path / "r.json").write_text(altered)
+    done = run(tmp_path / "r.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("refused: ")
+
+
+def test_spaces_and_the_order_of_entries_are_free():
+    document = newest(ODD)
+    turned = dict(reversed(document.items()))
+    assert checker.check(json.dumps(turned, indent=3)) == checker.check(
+        canonical_json(document)
+    )
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    assert run(tmp_path / "none.json").returncode == 1
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    assert run(tmp_path / "bytes.json").returncode == 1
+
+
+# ---- Alterations of ledgers, each with the right chain of hashes.
+
+
+def rechained(lines, form):
+    chain = form(lines[0])
+    text = [chain]
+    for line in lines[1:]:
+        body = {x: entry for x, entry in line.items() if x != "chain"}
+        chain = hashlib.sha256((chain + form(body)).encode()).hexdigest()
+        text.append(form({"chain": chain, **body}))
+    return "\n".join([*text, ""])
+
+
+@pytest.mark.parametrize("change", IN_LEDGERS.values(), ids=IN_LEDGERS)
+def test_an_altered_ledger_is_refused_although_it_is_rechained(change):
+    lines = [json.loads(x) for x in LEDGERS["ledger_4"].splitlines()]
+    assert rechained(lines, canonical_json) == LEDGERS["ledger_4"]
+    change(lines)
+    with pytest.raises(checker.Refused) as refusal:
+        checker.check(rechained(lines, canonical_json))
+    assert "hash" not in str(refusal.value)
+
+
+def test_a_ledger_of_three_parts_is_refused_when_one_of_them_overspends():
+    lines = [json.loads(x) for x in LEDGERS["ledger_4"].splitlines()]
+    parts = [{**lines[1], "part": f"{i % 2}"} for i in range(16)]
+    checker.check(rechained([lines[0], *parts], canonical_json))
+    more = [lines[0], *parts, {**parts[0]}, {**parts[0]}]
+    with pytest.raises(checker.Refused, match="overspends"):
+        checker.check(rechained(more, canonical_json))
+
+
+@pytest.mark.parametrize("name", ["ledger_2", "ledger_3", "ledger_4"])
+def test_lines_of_a_ledger_stay_as_and_where_they_are(name):
+    header, one, two = LEDGERS[name].splitlines()
+    for lines in (
+        [header, two, one],
+        [header, two],
+        [header, one, one, two],
+        [header + " ", one, two],
+        [header, one.replace(":", ": "), two],
+        [header, one.replace('"1/3"', '"1/4"'), two],
+        [header.replace('"3"', '"4"'), one, two],
+        [one, two],
+    ):
+        with pytest.raises(checker.Refused):
+            checker.check("\n".join([*lines, ""]))
+    with pytest.raises(checker.Refused, match="whole"):
+        checker.check("\n".join([header, one, two]))
