@@ -35,7 +35,7 @@ def test_norms_are_those_of_the_exact_law(seed, adjacency):
     noise = rng.integers(-9, 10, (20, statistic.length))
     noise[0] = 0
     wanted = [[float(law.norm(z)) for law in made.laws] for z in noise.tolist()]
-    found = made.for_studies()._simulation.norms(jnp.asarray(noise, float))
+    found = jax.jit(made.for_studies()._simulation.norms)(jnp.asarray(noise, float))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
