@@ -19,7 +19,6 @@ type_checks.install()  # before the library is imported
 from dpjax.noise.keys import study_key  # noqa: E402  (checked from its import on)
 
 PROGRAMS = 1000  # compiled ones that a process keeps, of about 2 MB each
-LONG = 0.5  # seconds
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 gc.disable()  # until all tests are imported
@@ -35,8 +34,9 @@ def pytest_configure(config):
     """The plain pass is spared what XLA takes long for: most of it is compilation.
 
     With the thorough tests, programs are compiled as for a user. Workers share a folder
-    of the few programs that take long, such as noise; for others it would not pay.
+    of compiled programs: to read one takes a fifth of the time in which one is made.
     """
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of workers: more wait for each other
     if "not thorough" in config.getoption("markexpr"):
         os.environ.update(compiling.sooner())
         jax.config.update("jax_disable_most_optimizations", True)
@@ -44,9 +44,9 @@ def pytest_configure(config):
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)
         os.environ["JAX_COMPILATION_CACHE_DIR"] = folder.name
-        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = str(LONG)
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         jax.config.update("jax_compilation_cache_dir", folder.name)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", LONG)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -59,6 +59,7 @@ def pytest_collection_finish():
     """What is imported by now stays: Python need not look for cycles in it again."""
     gc.enable()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 100)  # traces are many objects, and few of them cycles
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """What commands say while they take long, and that they say it only in a terminal."""
 
+import importlib
 import io
 import json
 import sys
@@ -9,6 +10,7 @@ import pytest
 from dpjax.cli import options
 from dpjax.cli.main import main
 
+PLAN = importlib.import_module("dpjax.study.plan")
 LINE = "dpjax {}: {} (longer when programs are compiled) …"
 PUBLIC = ("--schema", "schema.json", "--network", "naive-bayes:t")
 BUDGET = ("--epsilon", "60", "--adjacency", "replace-one")
@@ -59,6 +61,7 @@ def folder(tmp_path_factory):
 def test_a_command_that_takes_long_says_what_it_does(folder, stream, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(options.threading, "Timer", Elapsed)
+    monkeypatch.setattr(PLAN, "_ESTIMATES", {"": "plug-in"})  # quick to compile
     for command, arguments in COMMANDS.items():
         monkeypatch.setattr(sys, "stderr", stream())
         assert main([command, *arguments]) == 0, sys.stderr.getvalue()

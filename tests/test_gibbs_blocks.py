@@ -78,7 +78,7 @@ def paths(sizes, key, *given):
     """`draw_paths`, as on a platform with these sizes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_platforms, "CPU", sizes)
-        return draw_paths(key, *given)
+        return jax.jit(lambda *x: draw_paths(*x))(key, *given)  # traced anew
 
 
 @pytest.mark.parametrize("times", [1, 2, 9])

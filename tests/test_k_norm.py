@@ -8,6 +8,7 @@ import math
 import random
 from fractions import Fraction
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -258,12 +259,12 @@ def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(adjacency, ke
     assert len(alone[0].groups) == 2
     many = ContinuousKNorm.calibrate_many(epsilons, statistic)
     exact = jnp.zeros((5, statistic.length), jnp.int32)
-    draws = jax.vmap(lambda one: one.sample(jr.clone(key), exact))(many)
+    draws = jax.jit(jax.vmap(lambda one: one.sample(jr.clone(key), exact)))(many)
     for place, (one, epsilon) in enumerate(zip(alone, epsilons, strict=True)):
         spent = float(one.guarantee().epsilon)
         assert spent == pytest.approx(float(Fraction(epsilon)), rel=1e-5)
         np.testing.assert_allclose(many.epsilons[place], one.epsilons, rtol=1e-6)
-        wanted = one.sample(jr.clone(key), exact)
+        wanted = eqx.filter_jit(one.sample)(jr.clone(key), exact)
         np.testing.assert_allclose(draws[place], wanted, rtol=1e-5, atol=1e-4)
 
 
@@ -273,10 +274,10 @@ def test_one_group_under_the_budget_has_larger_noise(key):
     groups = (((0,),), ((1,), (2,)))
     made = ContinuousKNorm(statistic, groups, np.array([0.5, 0.5], np.float32))
     zeros = jnp.zeros((made.statistic.length,), jnp.int32)
-    usual = made.sample(jr.clone(key), zeros)
-    smaller = dataclasses.replace(
-        made, epsilons=np.array([0.5, 0.125], np.float32)
-    ).sample(jr.clone(key), zeros)
+    draw = jax.jit(lambda made, key: made.sample(key, zeros))
+    usual = draw(made, jr.clone(key))
+    epsilons = np.array([0.5, 0.125], np.float32)
+    smaller = draw(dataclasses.replace(made, epsilons=epsilons), jr.clone(key))
     ratio = np.asarray(smaller / usual)
     places = [i for star in made.groups[-1] for i in star]
     starts = made.statistic.starts
@@ -325,15 +326,15 @@ def test_tables_are_those_of_the_records(seed, adjacency):
     records = random_records(rng, net, 200)
     statistic, counts = Contrasts.of_network(net, adjacency), NetworkCounts(net)
     n = 200 if adjacency == "replace-one" else None
-    exact = statistic.measure(records)
+    exact = jax.jit(statistic.measure)(records)
     on_host = np.asarray(count(records, statistic.counted))
     np.testing.assert_array_equal(statistic.of_counts(on_host, n), exact)
     wanted = np.asarray(counts.tables(counts.measure(records)))
-    np.testing.assert_allclose(statistic.tables(exact, n), wanted, atol=1e-3)
+    tables = jax.jit(lambda x: statistic.tables(x, n))(exact)
+    np.testing.assert_allclose(tables, wanted, atol=1e-3)
     moments = statistic.record_moments()
-    np.testing.assert_allclose(
-        200 * moments.mean(jnp.asarray(wanted) / 200), exact, atol=1e-3
-    )
+    mean = jax.jit(moments.mean)(jnp.asarray(wanted) / 200)
+    np.testing.assert_allclose(200 * mean, exact, atol=1e-3)
     assert statistic.length == exact.size == statistic.starts[-1]
     bound = statistic.sensitivity(adjacency).value
     if math.prod(net.sizes) < 700:

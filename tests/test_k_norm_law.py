@@ -35,7 +35,7 @@ def test_norms_are_those_of_the_exact_law(seed, adjacency):
     noise = rng.integers(-9, 10, (20, statistic.length))
     noise[0] = 0
     wanted = [[float(law.norm(z)) for law in made.laws] for z in noise.tolist()]
-    found = made.for_studies()._simulation.norms(jnp.asarray(noise, float))
+    found = jax.jit(made.for_studies()._simulation.norms)(jnp.asarray(noise, float))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
@@ -112,7 +112,7 @@ def test_chains_agree_with_enumeration(case, key):
     records = np.zeros((n, len(net.sizes)), np.uint8)
     records[0] = np.array(net.sizes) - 1
     exact = np.asarray(statistic.measure(records))
-    noise = np.asarray(made.sample(jr.key(3), jnp.asarray(exact))) - exact
+    noise = np.asarray(jax.jit(made.sample)(jr.key(3), jnp.asarray(exact))) - exact
     public = n if adjacency == REPLACE_ONE else None
     values = jnp.asarray(exact + noise, jnp.int32)
     released = Released(values, statistic, made, public)

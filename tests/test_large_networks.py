@@ -107,9 +107,9 @@ def test_gradients_are_those_of_the_log_density(rng, public_n):
         return law.sum() + (alpha * log_q).sum() - loose / 2
 
     logits = jnp.asarray(rng.normal(size=cells), float)
-    found = problem.gradients(logits)
+    found = jax.jit(problem.gradients)(logits)
     for only_cells in (False, True):
-        wanted = jax.grad(partial(density, only_cells=only_cells))(logits)
+        wanted = jax.jit(jax.grad(partial(density, only_cells=only_cells)))(logits)
         np.testing.assert_allclose(found[int(only_cells)], wanted, rtol=1e-3, atol=1e-3)
 
 
@@ -138,7 +138,7 @@ def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
     statistic, repeats, n, scale = NetworkCounts(net), 48, 2000, 30.0
     one = jnp.ones(net.layout.length)
     keys = jr.split(study_key(3), repeats)
-    truths = jax.vmap(lambda key: draw_tables(key, one, net.layout))(keys)
+    truths = jax.jit(jax.vmap(lambda key: draw_tables(key, one, net.layout)))(keys)
 
     @jax.jit
     def simulate(key, theta):
@@ -147,18 +147,16 @@ def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
         exact = statistic.measure(records).astype(float)
         return exact + scale * jr.laplace(second, exact.shape, float)
 
-    values = jax.vmap(simulate)(jr.split(study_key(4), repeats), truths)
+    values = jax.jit(jax.vmap(simulate))(jr.split(study_key(4), repeats), truths)
     sensitivity = statistic.sensitivity("replace-one")
     mechanism = Laplace(int(sensitivity.value) / scale, sensitivity)
     released = Released(values, statistic, mechanism, n)
     found = eqx.filter_vmap(separate_tables)(released)
-    low, high = (
-        np.array([_row(found, i)._quantile(q) for i in range(repeats)])
-        for q in (0.025, 0.975)
-    )
+    each = [_row(found, i) for i in range(repeats)]
+    low, high = (np.array([x._quantile(q) for x in each]) for q in (0.025, 0.975))
     covered = np.mean((low <= truths) & (truths <= high))
     assert 0.89 < covered < 0.97, covered
-    plain = jnp.clip(jax.vmap(statistic.tables)(values), 0, n) + 1
+    plain = jnp.clip(jax.jit(jax.vmap(statistic.tables))(values), 0, n) + 1
     rows = jax.vmap(net.layout.row_sums)
     error, others = (
         float(jnp.square(x / rows(x) - truths).sum())

@@ -33,8 +33,8 @@ def test_coordinates_reach_what_is_possible_and_nothing_else(rng, name):
     family = FAMILIES[name]
     for size in (0.1, 1.0, 5.0):
         point = jnp.asarray(size * rng.normal(size=family.dimension))
-        average, _ = family.average_at(point)
-        squares = np.asarray(family.products(average, 1.0), float)
+        average, _ = jax.jit(family.average_at)(point)
+        squares = np.asarray(jax.jit(family.products)(average, 1.0), float)
         squares = squares[family.linear :, family.linear :]
         assert np.all(np.diag(squares) <= 1 + 1e-6)
         assert np.linalg.eigvalsh(squares).min() > -1e-6
@@ -46,9 +46,9 @@ def test_coordinates_of_a_total_lead_back_to_it(rng, name):
     family = FAMILIES[name]
     lower, upper = np.array(family.bounds).T
     records = jnp.asarray(lower + (upper - lower) * rng.random((50, 3)))
-    scaled = family.scaled_statistics(records).sum(axis=0)
-    point = family.coordinates(scaled, jnp.asarray(50.0))
-    again, _ = family.average_at(point)
+    scaled = jax.jit(family.scaled_statistics)(records).sum(axis=0)
+    point = jax.jit(family.coordinates)(scaled, jnp.asarray(50.0))
+    again, _ = jax.jit(family.average_at)(point)
     np.testing.assert_allclose(50 * again, scaled, rtol=1e-3, atol=50 * tolerance())
 
 
@@ -58,10 +58,10 @@ def test_the_volume_is_that_of_the_map(rng, name):
     family = FAMILIES[name]
     for size in (0.1, 1.0):
         point = jnp.asarray(size * rng.normal(size=family.dimension))
-        changes = jax.jacfwd(lambda x: family.average_at(x)[0])(point)
+        changes = jax.jit(jax.jacfwd(lambda x: family.average_at(x)[0]))(point)
         sign, expected = np.linalg.slogdet(np.asarray(changes, float))
         assert sign != 0
-        volume = float(family.average_at(point)[1])
+        volume = float(jax.jit(family.average_at)(point)[1])
         assert volume == pytest.approx(expected, abs=10 * tolerance())
 
 
@@ -74,13 +74,17 @@ def test_the_volume_with_a_private_number_of_records(rng):
     releases = ((Noisy(noisy, law),),)
     hidden = HiddenTotal(releases, None, DefaultPrior(), statistic, family)
     point = jnp.asarray(rng.normal(size=hidden.coordinates + hidden.hyperparameters))
-    changes = jax.jacfwd(lambda x: hidden.at(x)[0])(point)[:, : hidden.coordinates]
-    _, expected = np.linalg.slogdet(np.asarray(changes, float) / statistic.steps)
-    volume = float(hidden.at(point)[2])
+    changes = jax.jit(jax.jacfwd(lambda x: hidden.at(x)[0]))(point)
+    changes = np.asarray(changes, float)[:, : hidden.coordinates]
+    _, expected = np.linalg.slogdet(changes / statistic.steps)
+    volume = float(jax.jit(lambda x: hidden.at(x)[2])(point))
     assert volume == pytest.approx(expected, abs=10 * tolerance())
-    ends = hidden.point(jnp.asarray(0.1))
-    again, _ = hidden.decode(hidden.at(ends)[0])
-    start, _ = hidden.decode(hidden.start(jnp.asarray(0.1)))
+    again, start = jax.jit(
+        lambda x: (
+            hidden.decode(hidden.at(hidden.point(x))[0])[0],
+            hidden.decode(hidden.start(x))[0],
+        )
+    )(jnp.asarray(0.1))
     np.testing.assert_allclose(again, start, rtol=1e-3, atol=1e-2)
 
 

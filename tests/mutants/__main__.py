@@ -73,7 +73,8 @@ class Lab:
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(self.folder / "programs")
+        programs = str(self.folder / "programs")
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", programs)
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         os.environ.update(compiling.sooner())
         self.pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
