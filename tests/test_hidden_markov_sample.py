@@ -5,6 +5,7 @@ import functools
 import itertools
 import json
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -81,7 +82,7 @@ def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency)
         np.abs(known(a) - known(b)).max()
         for a, b in neighbours([*few, *long], adjacency)
     ]
-    epsilon = float(sampler.guarantee().epsilon)
+    epsilon = float(sampler.cost.epsilon)
     assert max(losses) <= epsilon
     share = {1: {"add-remove": 0.99, "replace-one": 0.88}}
     share[2] = {"add-remove": 0.93, "replace-one": 0.74}
@@ -104,12 +105,15 @@ def test_scores_are_logarithms_of_sums_over_all_paths(rng):
                     for move in itertools.pairwise(path):
                         weight *= moves[move[0]][move[1]]
                     power = sum(
-                        number * logs[emission[state][level]]
-                        for state, cell in zip(path, region, strict=True)
-                        for level, number in enumerate(cell)
+                        (
+                            number * logs[emission[state][level]]
+                            for state, cell in zip(path, region, strict=True)
+                            for level, number in enumerate(cell)
+                        ),
+                        decimal.Decimal(0),
                     )
                     terms.append(weight * power.exp())
-                total += sum(terms).ln()
+                total += sum(terms, decimal.Decimal(0)).ln()
             assert abs(found - total * (1 << LOG_BITS)) <= decimal.Decimal("0.5001")
 
 
@@ -161,7 +165,7 @@ def test_a_release_is_kept_and_has_a_posterior(samples, tmp_path):
     assert kept.guarantee().epsilon == 1
     tables = one.mechanism.candidates.tables
     index = int(np.asarray(kept.values)[0, 0])
-    posterior = dp.posterior(kept)
+    posterior: Any = dp.posterior(kept)
     assert posterior.method == "samples"
     found = {name: x[0] for name, x in posterior.parameters().items()}
     names = ("emission", "initial", "transition")
@@ -235,7 +239,80 @@ def test_the_command_line_publishes_a_sample(tmp_path, capsys):
     command += ["--adjacency", "replace-one", "--out", str(tmp_path / "out.json")]
     assert main(command) == 0
     assert main(["verify", str(tmp_path / "out.json")]) == 0
-    released = dp.load(tmp_path / "out.json")
+    released: Any = dp.load(tmp_path / "out.json")
     assert released.mechanism.candidates.number == 12
     assert released.hidden_states == 2
     capsys.readouterr()
+
+
+@pytest.mark.thorough
+@pytest.mark.relaxed
+def test_a_plan_says_that_a_sample_is_not_worth_its_epsilon(tmp_path, capsys):
+    """With what releases of other logs by the same mechanisms lose, one by one."""
+    n, repeats = 1500, 12
+    levels = {"place": range(3), "month": range(8), "kind": range(3), "dead": range(2)}
+    variables = [dp.Variable(name, tuple(each)) for name, each in levels.items()]
+    net = event_network(variables, "place", "month")
+    options = {"key": dp.study_key(0), "repeats": repeats, "states": 2}
+    planned = dp.plan(net, n, 2, "replace-one", **options)
+    assert planned.preferred == "laplace"
+    assert planned.not_worth[HiddenMarkovSample.kind] > 2
+    rng, found = np.random.default_rng(1), []
+    for _ in range(repeats):
+        truth = [rng.dirichlet(np.ones(k), 2) for k in (3, 2)]
+        first, moves = rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(2), 2)
+        log, other = (drawn_log(rng, n, truth, first, moves) for _ in range(2))
+        one: Any = dp.release(
+            net, log, epsilon=2, adjacency="replace-one",
+            mechanism=HiddenMarkovSample(2),
+        )  # fmt: skip
+        [index] = np.asarray(one.values)[:, 0]
+        drawn = [table[index] / 1000 for table in one.mechanism.candidates.tables]
+        best = forward(other, np.hstack(truth), first, moves)
+        found.append((best - forward(other, *drawn)) / n)
+    expected = {x.name: x for x in planned.outlooks}[HiddenMarkovSample.kind]
+    error = np.hypot(np.std(found) / repeats**0.5, expected.divergence_se)
+    assert abs(np.mean(found) - expected.divergence) < 4.5 * error
+    assert error < 0.4 * expected.divergence
+
+
+def drawn_log(rng, n, truth, first, moves):
+    """Events in uniformly random cells of 3 places and 8 months."""
+    paths = []
+    for _ in range(3):
+        path = [rng.choice(2, p=first)]
+        while len(path) < 8:
+            path.append(rng.choice(2, p=moves[path[-1]]))
+        paths.append(path)
+    place, month = rng.integers(0, 3, n), rng.integers(0, 8, n)
+    state = np.array(paths)[place, month]
+    fields = [
+        (rng.uniform(size=n)[:, None] > table.cumsum(axis=1)[state, :-1]).sum(axis=1)
+        for table in truth
+    ]
+    return np.stack([place, month, *fields], axis=1).astype(np.uint8)
+
+
+def forward(log, emission, first, moves):
+    """The log-likelihood of a log, event by event, cell by cell."""
+    logs = np.log(emission)
+    cells = np.zeros((3, 8, 2))
+    for place, month, kind, dead in log.tolist():
+        cells[place, month] += logs[:, kind] + logs[:, 3 + dead]
+    total = 0.0
+    for region in cells:
+        alpha = first
+        for month, cell in enumerate(region):
+            alpha = alpha @ moves if month else alpha
+            total += np.log((alpha * np.exp(cell - cell.max())).sum()) + cell.max()
+            alpha = alpha * np.exp(cell - cell.max())
+            alpha = alpha / alpha.sum()
+    return total
+
+
+def test_a_plan_of_event_logs_is_alone(key):
+    with pytest.raises(ValueError, match="`states` must be for an event log alone"):
+        dp.plan(NET, 10, 1, "replace-one", key=key, states=2, mechanisms=["laplace"])
+    net = dp.BayesNet.naive_bayes({"y": [0, 1], "x": [0, 1]}, "y")
+    with pytest.raises(ValueError, match="must be of an event log"):
+        dp.plan(net, 10, 1, "replace-one", key=key, states=2)

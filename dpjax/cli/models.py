@@ -67,10 +67,11 @@ def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
 
 
 def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
-    if options.mechanism not in ("laplace", HiddenMarkovSample.kind):
+    known = ["laplace", HiddenMarkovSample.kind]
+    if options.mechanism not in ([], *known):
         raise ValueError(
-            f"`mechanism` must be laplace or {HiddenMarkovSample.kind} for the model "
-            f"hmm, got {options.mechanism}."
+            f"`mechanism` must be {' or '.join(known)} for the model hmm, got "
+            f"{options.mechanism}."
         )
     net = event_network(schema, options.region, options.time)
     if options.states is not None:

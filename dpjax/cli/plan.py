@@ -23,7 +23,7 @@ from dpjax.statistics import Statistic
 from dpjax.study.outlooks import Outlook, Plan
 from dpjax.study.plan import plan
 
-_WITHOUT_PLAN = ("marginals", "hmm")
+_WITHOUT_PLAN = ("marginals",)
 _MOST_PARTS = 6  # variables whose error is shown
 
 
@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     models = {name: MODELS[name] for name in MODELS if name not in _WITHOUT_PLAN}
     what = chosen_model(options, models).make(options, schema)
+    if options.model == "hmm" and options.states is None:
+        raise ValueError("`states` must be given for the model hmm.")
     with saying("plan", "simulating releases"):
         planned = plan(
             what,
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
             contributions=1 if options.contributions is None else options.contributions,
             repeats=options.repeats,
             mechanisms=options.mechanism,
+            states=options.states,
             tables=None if options.like is None else _tables_like(options.like, what),
         )
     if options.json:

@@ -3,12 +3,13 @@
 The samples are among public candidates, and drawn without rounding.
 """
 
-__all__ = ["HiddenMarkovSampler"]
+__all__ = ["HiddenMarkovSampler", "PathTables", "path_log_likelihoods"]
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -27,6 +28,29 @@ from dpjax.noise.simplex_grid import LOG_BITS
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
 from dpjax.statistics import NetworkCounts, Statistic
 from dpjax.statistics.base import TableStatistic
+
+
+class PathTables(NamedTuple):
+    """Logarithms of the probabilities of several hidden Markov models."""
+
+    emission: Float[Array, "models states levels"]  # one field after the other
+    first: Float[Array, "models states"]
+    moves: Float[Array, "models states states"]
+
+
+@jax.jit
+def path_log_likelihoods(
+    counts: Float[Array, "regions times levels"], tables: PathTables
+) -> Float[Array, " models"]:
+    """Return the log-likelihood of counts for each model, summed over paths."""
+    cells = einsum("rtl,msl->tmrs", counts, tables.emission)
+    moves = tables.moves[:, None]
+
+    def step(alpha, cell):
+        return logsumexp(alpha[..., None] + moves, axis=2) + cell, None
+
+    alpha, _ = lax.scan(step, tables.first[:, None] + cells[0], cells[1:])
+    return logsumexp(alpha, axis=2).sum(axis=1)
 
 
 @base.MECHANISMS.add
@@ -126,27 +150,18 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples _"]:
         """Draw indices of candidates in real arithmetic, one in each row."""
         typed_key(key=key)
-        logs = self.log_likelihoods(self._counts(exact).astype(float))
+        logs = path_log_likelihoods(self._counts(exact).astype(float), self.tables)
         drawn = jr.categorical(
             key, logs / float(self.temperature), shape=(self.samples,)
         )
         return drawn[:, None].astype(float)
 
-    def log_likelihoods(
-        self, counts: Float[Array, "regions times levels"]
-    ) -> Float[Array, " candidates"]:
-        """Return the log-likelihood of counts for each candidate, in floats."""
+    @property
+    def tables(self) -> PathTables:
+        """Logarithms of the candidates' probabilities."""
         with np.errstate(divide="ignore"):
             tables = [np.log(x / self.candidates.units) for x in self.candidates.tables]
-        emission, first, moves = (jnp.asarray(x, float) for x in tables)
-        cells = einsum("rtl,msl->tmrs", counts, emission)
-
-        def step(alpha, cell):
-            moved = logsumexp(alpha[..., None] + moves[:, None], axis=2)
-            return moved + cell, None
-
-        alpha, _ = lax.scan(step, first[:, None] + cells[0], cells[1:])
-        return logsumexp(alpha, axis=2).sum(axis=1)
+        return PathTables(*(jnp.asarray(x, float) for x in tables))
 
     def _counts(self, exact: Int[Array, " m"]) -> Int[Array, "regions times levels"]:
         layout = self.statistic.layout

@@ -142,8 +142,8 @@ class SampledParameters(FamilyPosterior):
     @property
     def _family(self) -> Family | None:
         """The exponential family, or None for a hidden Markov model."""
-        known = isinstance(self.statistic, FamilyStatistic)
-        return self.statistic.family if known else None
+        statistic = self.statistic
+        return statistic.family if isinstance(statistic, FamilyStatistic) else None
 
     def _by_name(self, values: Array) -> dict[str, Array]:
         shapes = self.shapes or ((),) * len(self.names)

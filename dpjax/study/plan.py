@@ -41,6 +41,7 @@ from dpjax.statistics import (
     NetworkCounts,
     TableStatistic,
 )
+from dpjax.study.event_plan import event_outlooks
 from dpjax.study.experiments.learners import (
     ReleasedTables,
     SampledTables,
@@ -72,6 +73,7 @@ def plan(
     prior: float = 1.0,
     mechanisms: Sequence[str | Recipe] = (),
     tables: Mapping[str, Any] | None = None,
+    states: int | None = None,
 ) -> Plan:
     """Estimate the expected error of each mechanism.
 
@@ -101,6 +103,8 @@ def plan(
             "k-norm" where it can be made for the tables and ε.
         tables: public guess of the table of each variable of a network, by name, such
             as the mean of an earlier posterior. None: tables are drawn uniformly.
+        states: number of hidden states of an event log (`event_outlooks`), for the
+            network of one. The error is that of a hidden Markov model.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -118,7 +122,11 @@ def plan(
     recipes = [x.per_record(rows) if rows > 1 else x for x in recipes]
     if isinstance(what, FamilyStatistic) and what.counts_levels:
         what = _one_variable(what)
-    if isinstance(what, BayesNet):
+    if states is not None:
+        if not isinstance(what, BayesNet) or recipes or tables is not None:
+            raise ValueError("`states` must be for an event log alone.")
+        found = event_outlooks(key, what, states, n, each, repeats)
+    elif isinstance(what, BayesNet):
         candidates = _candidates(what, n, each.epsilon, adjacency, prior)
         for x in recipes:
             candidates[str(x)] = of_recipe(x, what, each, n, prior), {}
