@@ -64,7 +64,8 @@ def neighbours(logs, adjacency):
 def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency):
     """All logs of up to 3 events, and long ones in one cell, where the loss is largest.
 
-    The bound is attained up to what an event of one level has in common with another.
+    For one state and an event more, all of the bound is used. The least share is for
+    two states and an event replaced, as no event differs from another in all levels.
     """
     sampler = made(2, adjacency, states=states, points=8)
     known = functools.cache(functools.partial(law, sampler))
@@ -76,7 +77,7 @@ def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency)
     cell = [(0, 0, 0), (0, 0, 1)]
     long = [
         tuple(sorted([cell[0]] * a + [cell[1]] * b))
-        for a, b in itertools.product((0, 1, 4, 40), repeat=2)
+        for a, b in itertools.product((0, 1, 4, 120), repeat=2)
     ]
     losses = [
         np.abs(known(a) - known(b)).max()
@@ -85,7 +86,7 @@ def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency)
     epsilon = float(sampler.cost.epsilon)
     assert max(losses) <= epsilon
     share = {1: {"add-remove": 0.99, "replace-one": 0.88}}
-    share[2] = {"add-remove": 0.93, "replace-one": 0.74}
+    share[2] = {"add-remove": 0.93, "replace-one": 0.75}
     assert max(losses) >= share[states][adjacency] * epsilon
 
 
@@ -160,10 +161,10 @@ def test_a_release_is_kept_and_has_a_posterior(samples, tmp_path):
     records = np.array([EVENTS[i] for i in (0, 3, 3, 7)], np.uint8)
     one = dp.release(NET, records, epsilon=1, adjacency="add-remove", mechanism=recipe)
     one.save(tmp_path / "one.json")
-    kept = dp.load(tmp_path / "one.json")
+    kept: Any = dp.load(tmp_path / "one.json")
     assert kept.mechanism == one.mechanism
     assert kept.guarantee().epsilon == 1
-    tables = one.mechanism.candidates.tables
+    tables = kept.mechanism.candidates.tables
     index = int(np.asarray(kept.values)[0, 0])
     posterior: Any = dp.posterior(kept)
     assert posterior.method == "samples"

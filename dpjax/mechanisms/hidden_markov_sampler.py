@@ -26,8 +26,7 @@ from dpjax.mechanisms.sampling_loss import lowest_temperature
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.noise.simplex_grid import LOG_BITS
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
-from dpjax.statistics import NetworkCounts, Statistic
-from dpjax.statistics.base import TableStatistic
+from dpjax.statistics import NetworkCounts, Statistic, TableStatistic
 
 
 class PathTables(NamedTuple):
@@ -75,7 +74,7 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     kind: ClassVar[str] = "hidden-markov-among-candidates"
     format_version: ClassVar[int] = 2
 
-    statistic: NetworkCounts = eqx.field(static=True)
+    statistic: TableStatistic = eqx.field(static=True)
     candidates: Candidates = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
     samples: int = eqx.field(static=True)
@@ -127,8 +126,8 @@ class HiddenMarkovSampler(base.PosteriorSampler):
         used = least if derived else given or Fraction(1)
         spent = budget if derived else min(budget, samples * widest / used)
         cost = PureDP(spent, adjacency)
-        assert isinstance(statistic, NetworkCounts)  # `_fields` refuses others
-        return cls(statistic, candidates, used, int(samples), cost)
+        counted: Any = statistic  # `_fields` refuses others
+        return cls(counted, candidates, used, int(samples), cost)
 
     @property
     def loss(self) -> Fraction:

@@ -11,7 +11,7 @@ rounds each product, sum, exponential and logarithm correctly, and all terms are
 positive. With K operations the relative error is below K / 10^58, and the logarithm,
 which is above -10^13 for up to 2^29 events, has an error below 10^-30 for fewer than
 10^18 operations. The score is this logarithm, rounded to a multiple of 2^-40, and so it
-is within 2^-40 of the exact log-likelihood (`docs/proofs.md`, section 12).
+is within 2^-40 of the exact log-likelihood (`docs/proofs.md`, section 22).
 """
 
 __all__ = ["Candidates"]
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -36,7 +37,7 @@ _ROUNDED = (
     4  # units of 2^-40: four scores are each within one unit of their exact value
 )
 _MOST_STATES, _MOST_UNITS, _MOST_NUMBERS = 127, 10_000, 1 << 22
-_INTEGERS = np.frompyfunc(int, 1, 1)
+_DECIMALS: Any = np.frompyfunc(decimal.Decimal, 1, 1)
 _EXP = np.frompyfunc(lambda x: x.exp(), 1, 1)  # of decimals, correctly rounded
 
 
@@ -142,10 +143,11 @@ class Candidates:
             prec=_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX,
             traps=[decimal.Underflow, decimal.Overflow, decimal.InvalidOperation],
         )  # fmt: skip
-        _, first, moves = (_DECIMALS(table) for table in self.tables)
+        tables: Any = [_DECIMALS(table) for table in self.tables[1:]]
+        first, moves = tables
         with decimal.localcontext(context):
             unit = decimal.Decimal(1) / (1 << LOG_BITS)
-            total = decimal.Decimal(1)
+            total: Any = decimal.Decimal(1)
             for region in exact:
                 alpha = first
                 for time, cell in enumerate(region):
@@ -161,6 +163,3 @@ def _integers(seed: int) -> Iterator[int]:
     for block in itertools.count():
         data = hashlib.shake_256(f"dpjax {seed} {block}".encode()).digest(1 << 13)
         yield from (int(x) for x in np.frombuffer(data, ">u8"))
-
-
-_DECIMALS = np.frompyfunc(decimal.Decimal, 1, 1)

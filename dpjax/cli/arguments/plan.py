@@ -29,10 +29,9 @@ def add(commands) -> None:
     command.common("--network", help="for bayes-net: as for release")
     command.add_argument("--target", help="for linear-regression: variable to predict")
     command.number("--variance", "for gaussian-mean: the public variance", kind=float)
-    command.common("--region", "--time")
     command.number("--states", "for hmm: number of hidden states")
     command.common("--n", help="number of records; if it is private, a public guess")
-    command.common("--epsilon", "--adjacency", "--contributions")
+    command.common("--region", "--time", "--epsilon", "--adjacency", "--contributions")
     command.add_argument(
         "--mechanism",
         action="append",
