@@ -64,8 +64,8 @@ def neighbours(logs, adjacency):
 def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency):
     """All logs of up to 3 events, and long ones in one cell, where the loss is largest.
 
-    For one state and an event more, all of the bound is used. The least share is for
-    two states and an event replaced, as no event differs from another in all levels.
+    For one state and an event more, nearly all of the bound is used; least of it, three
+    quarters, for two states and an event replaced.
     """
     sampler = made(2, adjacency, states=states, points=8)
     known = functools.cache(functools.partial(law, sampler))
