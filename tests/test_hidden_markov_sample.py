@@ -197,7 +197,9 @@ def test_files_that_claim_less_than_they_cost_are_refused(altered, tmp_path):
     one.save(path)
     document = json.loads(path.read_text())
     mechanism = {**document["content"]["mechanism"], **altered}
-    path.write_text(json.dumps(rehashed(document, mechanism=mechanism)))
+    values = document["content"]["values"] * mechanism["samples"]
+    altered = rehashed(document, mechanism=mechanism, values=values)
+    path.write_text(json.dumps(altered))
     with pytest.raises(InconsistentRelease):
         dp.load(path)
 
