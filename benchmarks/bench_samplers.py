@@ -3,8 +3,9 @@
 `python -m benchmarks.bench_samplers` prints three tables. The first has the share of ε
 that some neighbours of 20 records use up, by enumeration of the exact laws. The second
 has the expected error of limits and cells that are chosen by default, beside those that
-were usual before. The third has the errors of all mechanisms for a family. No data are
-used; errors are expected divergences of a record (of a row for cells), in nats.
+were usual before. The third has the errors of all mechanisms for a family, and for an
+event log of two hidden states. No data are used; errors are expected divergences of a
+record (of a row for cells), in nats.
 """
 
 import argparse
@@ -92,6 +93,17 @@ def plans(epsilon: str, n: int, repeats: int) -> None:
         print(f"{name:<22}{n:>7}{epsilon:>4}  {', '.join(errors)}", flush=True)
 
 
+def event_logs(epsilon: str, n: int, repeats: int) -> None:
+    """The error of noisy counts and of one sample of a hidden Markov model."""
+    sizes = {"region": 5, "month": 24, "kind": 3, "dead": 2}
+    variables = [dp.Variable(x, tuple(range(size))) for x, size in sizes.items()]
+    net = dp.event_logs.event_network(variables, "region", "month")
+    options = {"key": dp.study_key(0), "repeats": repeats, "states": 2}
+    made = plan(net, n, epsilon, REPLACE_ONE, **options)
+    errors = [f"{x.name} {x.divergence:.4f}" for x in made.outlooks]
+    print(f"{'event log':<22}{n:>7}{epsilon:>4}  {', '.join(errors)}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=16, help="default: 16")
@@ -106,6 +118,7 @@ def main() -> None:
     print(f"\n{'all mechanisms':<22}{'n':>7}{'ε':>4}  expected divergence")
     for epsilon, n in pairs:
         plans(epsilon, n, options.repeats)
+        event_logs(epsilon, n, options.repeats)
 
 
 if __name__ == "__main__":

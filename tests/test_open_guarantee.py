@@ -316,7 +316,8 @@ def test_a_pure_ledger_is_written_like_any_other(tmp_path):
             f'"format":"dpjax-ledger-4","inode":"{file.stat().st_ino}"}}'
         )
         cost = '{"adjacency":"replace-one","epsilon":"1/2","kind":"pure-dp"}'
-        assert line.endswith(f'","cost":{cost},"purpose":"é"}}')
+        date = ledger.charges[0].date
+        assert line.endswith(f'","cost":{cost},"date":"{date}","purpose":"é"}}')
         assert line.startswith('{"chain":"')
 
 

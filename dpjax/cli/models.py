@@ -19,7 +19,7 @@ from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
-from dpjax.mechanisms.recipes import recipe_of
+from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
 from dpjax.statistics import Statistic, Sufficient
 
 
@@ -67,9 +67,11 @@ def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
 
 
 def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
-    if options.mechanism != "laplace":
+    known = ["laplace", HiddenMarkovSample.kind]
+    if options.mechanism not in ([], *known):
         raise ValueError(
-            f"`mechanism` must be laplace for the model hmm, got {options.mechanism}."
+            f"`mechanism` must be {' or '.join(known)} for the model hmm, got "
+            f"{options.mechanism}."
         )
     net = event_network(schema, options.region, options.time)
     if options.states is not None:

@@ -13,6 +13,7 @@ from jaxtyping import Array
 from dpjax.cli.models import MODELS, chosen_model
 from dpjax.cli.options import saying
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.choice import posterior
@@ -22,7 +23,8 @@ from dpjax.statistics import Statistic
 from dpjax.study.outlooks import Outlook, Plan
 from dpjax.study.plan import plan
 
-_WITHOUT_PLAN = ("marginals", "hmm")
+_WITHOUT_PLAN = ("marginals",)
+_MOST_PARTS = 6  # variables whose error is shown
 
 
 def run(options: argparse.Namespace) -> None:
@@ -30,6 +32,8 @@ def run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     models = {name: MODELS[name] for name in MODELS if name not in _WITHOUT_PLAN}
     what = chosen_model(options, models).make(options, schema)
+    if options.model == "hmm" and options.states is None:
+        raise ValueError("`states` must be given for the model hmm.")
     with saying("plan", "simulating releases"):
         planned = plan(
             what,
@@ -40,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
             contributions=1 if options.contributions is None else options.contributions,
             repeats=options.repeats,
             mechanisms=options.mechanism,
+            states=options.states,
             tables=None if options.like is None else _tables_like(options.like, what),
         )
     if options.json:
@@ -58,7 +63,7 @@ def _facts(planned: Plan) -> dict[str, Any]:
     return {**facts, "preferred": planned.preferred, "not_worth": planned.not_worth}
 
 
-def _tables_like(path: str, what: BayesNet | Statistic) -> dict[str, Array]:
+def _tables_like(path: str, what: BayesNet | MixedNet | Statistic) -> dict[str, Array]:
     """Return the mean tables of a release of the same network."""
     released = load(path)
     if released.statistic.network is None or released.statistic.network != what:
@@ -83,7 +88,11 @@ def _table(planned: Plan, like: str | None) -> str:
         f"not worth its ε: {name}, with {ratio:.3g} times the error of added noise"
         for name, ratio in planned.not_worth.items()
     ]
-    return "\n".join([*lines, f"prefer: {planned.preferred}"])
+    best = planned.outlooks[0]
+    largest = sorted(best.parts.items(), key=lambda part: -part[1])[:_MOST_PARTS]
+    parts = ", ".join(f"{name} {error:.4f}" for name, error in largest)
+    of_parts = [f"KL of a record by variable, {best.name}: {parts}"] if parts else []
+    return "\n".join([*lines, *of_parts, f"prefer: {planned.preferred}"])
 
 
 def _line(outlook: Outlook) -> str:

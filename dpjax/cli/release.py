@@ -17,7 +17,7 @@ from dpjax.cli.options import (
     summary,
 )
 from dpjax.data.schema import Schema
-from dpjax.mechanisms.recipes import recipe_of
+from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
 from dpjax.privacy import Guarantee, budget_of
 from dpjax.releases.publish import release
 
@@ -78,4 +78,6 @@ def _choices_of(options: argparse.Namespace) -> dict[str, object]:
     ]
     given["truncation"] = dict(limits) or None
     given["split"] = split_of(options.split)
+    if options.mechanism == HiddenMarkovSample.kind:
+        given["states"] = options.states
     return {name: value for name, value in given.items() if value is not None}

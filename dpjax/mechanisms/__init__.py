@@ -10,6 +10,7 @@ __all__ = [
     "FamilyKNorm",
     "FamilyPosteriorSampler",
     "GaussianSample",
+    "HiddenMarkovSampler",
     "KNorm",
     "Laplace",
     "Mechanism",
@@ -39,6 +40,7 @@ from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
 from dpjax.mechanisms.family_samples import GaussianSample, RegressionSample
+from dpjax.mechanisms.hidden_markov_sampler import HiddenMarkovSampler
 from dpjax.mechanisms.k_norm import KNorm
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler

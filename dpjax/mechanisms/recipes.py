@@ -10,6 +10,7 @@ __all__ = [
     "Algorithm2",
     "Auto",
     "Fourier",
+    "HiddenMarkovSample",
     "KNorm",
     "Laplace",
     "Map",
@@ -31,7 +32,12 @@ from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.printed import Algorithm1, Algorithm2
 from dpjax.mechanisms.recipe import RECIPES, Recipe, recipe_of, refuse_options
-from dpjax.mechanisms.sampling_recipes import Map, MapCells, PosteriorSample
+from dpjax.mechanisms.sampling_recipes import (
+    HiddenMarkovSample,
+    Map,
+    MapCells,
+    PosteriorSample,
+)
 from dpjax.mechanisms.split_laplace import SplitLaplace
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
 from dpjax.statistics import (

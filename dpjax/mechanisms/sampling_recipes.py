@@ -1,6 +1,6 @@
 """Recipes whose mechanisms draw parameters instead of adding noise to statistics."""
 
-__all__ = ["Map", "MapCells", "PosteriorSample"]
+__all__ = ["HiddenMarkovSample", "Map", "MapCells", "PosteriorSample"]
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from dpjax.mechanisms.base import all_tables, tables_of
 from dpjax.mechanisms.cell_choice import choose_cells
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler
+from dpjax.mechanisms.hidden_markov_sampler import HiddenMarkovSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
 from dpjax.mechanisms.recipe import RECIPES, Recipe, refuse_options
@@ -144,3 +145,41 @@ class MapCells(_OfAllTables):
         if "omega" in options and "units" in options:
             return CellMass.calibrate(layout, cost.epsilon, cost.adjacency, **options)
         return choose_cells(layout, cost, n, **options)
+
+
+@RECIPES.add
+@dataclass(frozen=True)
+class HiddenMarkovSample(Recipe):
+    """Draws of a hidden Markov model's parameters, among public candidates.
+
+    Args:
+        states: number of hidden states.
+        points: number of candidates, which are drawn from the prior.
+        omega: smallest probability of a level (None: a tenth of equal probabilities).
+        units: denominator of all probabilities.
+        temperature: T; the likelihood is taken to the power 1/T. None: the lowest T
+            that the budget allows, but at least 1.
+        samples: number of draws; together they cost the budget.
+        seed: public integer, from which the candidates are drawn.
+    """
+
+    kind: ClassVar[str] = "hidden-markov-sample"
+    states: int = 2
+    points: int = 256
+    omega: Epsilon | None = None
+    units: int = 1000
+    temperature: Epsilon | None = None
+    samples: int = 1
+    seed: int = 0
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether it is counts of a network; `mechanism` refuses most."""
+        return statistic.kind == NetworkCounts.kind
+
+    def mechanism(
+        self, statistic: Statistic, budget: Guarantee, n: int | None
+    ) -> HiddenMarkovSampler:
+        """Make the sampler of a hidden Markov model."""
+        cost = PureDP.of(budget, "budget")
+        given = cost.epsilon, cost.adjacency
+        return HiddenMarkovSampler.calibrate(statistic, *given, **vars(self))

@@ -116,7 +116,7 @@ class _Samples(InferenceMethod):
         assert isinstance(mechanism, ParameterMechanism)
         values, statistic = mechanism.parameters(released.values), released.statistic
         shapes = mechanism.parameter_shapes
-        if isinstance(statistic, FamilyStatistic):
+        if shapes is not None or isinstance(statistic, FamilyStatistic):
             shapes = shapes or {"probability": (statistic.length,)}
             values = jnp.atleast_2d(values)
             names, sizes = tuple(shapes), tuple(shapes.values())

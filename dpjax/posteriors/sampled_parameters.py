@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from dpjax._checks import array_of, typed_key
 from dpjax._products import matmul
 from dpjax._types import Key
+from dpjax.families import Family
 from dpjax.families.conjugate_base import FamilyPosterior, host, probability
 from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
 from dpjax.posteriors.priors import updated_prior
@@ -25,11 +26,13 @@ from dpjax.posteriors.weighted import (
     weighted_quantile,
     weighted_variance,
 )
-from dpjax.statistics import FamilyStatistic
+from dpjax.statistics import FamilyStatistic, Statistic
 
 
 class SampledParameters(FamilyPosterior):
-    """Empirical distribution of released samples of an exponential family's parameters.
+    """Empirical distribution of released samples of a model's parameters.
+
+    The model is an exponential family or, without updates, a hidden Markov model.
 
     `update` weights the samples by the likelihood of further records; with few samples
     the result is coarse. `update` of one sample, and `log_prob`, raise `ValueError`.
@@ -40,7 +43,7 @@ class SampledParameters(FamilyPosterior):
         names: names of the parameters.
         samples: array with a row for each sample; each parameter has one column or, if
             it has a shape, as many columns as entries.
-        statistic: the sufficient statistic of the exponential family.
+        statistic: the statistic of which the samples are a release.
         shapes: shape of each parameter; none means that all are numbers.
         log_weights: logarithms of the samples' weights, which sum to 1. None: equal
             weights.
@@ -54,7 +57,7 @@ class SampledParameters(FamilyPosterior):
 
     names: tuple[str, ...] = eqx.field(static=True)
     samples: Float[Array, "samples p"]
-    statistic: FamilyStatistic = eqx.field(static=True)
+    statistic: Statistic = eqx.field(static=True)
     shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True, default=())
     log_weights: Float[Array, " samples"] | None = None
 
@@ -82,7 +85,8 @@ class SampledParameters(FamilyPosterior):
 
     def _targets(self, features: Any) -> Array:
         """Expected target by sample and row."""
-        if not self.statistic.family.predicts:
+        family = self._family
+        if family is None or not family.predicts:
             raise self._no_regression()
         rows, drawn = array_of(features, "features").astype(float), self.parameters()
         offset = drawn.get("intercept", jnp.zeros(len(self.samples)))
@@ -117,9 +121,9 @@ class SampledParameters(FamilyPosterior):
 
     def update(self, records: Any, key: Key | None = None) -> "SampledParameters":
         """Return the samples, weighted by the likelihood of further records."""
-        if len(self.samples) == 1:
+        family = self._family
+        if len(self.samples) == 1 or family is None:
             raise self._undefined("update", NO_UPDATE)
-        family = self.statistic.family
         prior = family.posterior(family.vague_prior())
         updated = updated_prior(self.statistic, prior.parameters, records)
         after = family.posterior(updated)
@@ -134,6 +138,12 @@ class SampledParameters(FamilyPosterior):
         return eqx.tree_at(
             lambda x: x.log_weights, self, weights, is_leaf=lambda x: x is None
         )
+
+    @property
+    def _family(self) -> Family | None:
+        """The exponential family, or None for a hidden Markov model."""
+        statistic = self.statistic
+        return statistic.family if isinstance(statistic, FamilyStatistic) else None
 
     def _by_name(self, values: Array) -> dict[str, Array]:
         shapes = self.shapes or ((),) * len(self.names)

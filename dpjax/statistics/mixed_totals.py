@@ -161,9 +161,13 @@ class MixedTotals(Statistic):
             ValueError: if the statistic was made for another adjacency.
         """
         one = self.part_sensitivity(adjacency)
-        parts = len(self.counts.measured.groups) + 2 * len(self.rows)
         tight = adjacency != REPLACE_ONE or all(self.net.leaf_parents)
-        return Sensitivity(int(one.value) * parts, adjacency, tight)
+        return Sensitivity(int(one.value) * self.price, adjacency, tight)
+
+    @property
+    def price(self) -> int:
+        """The number of tables that would have the same sensitivity: 2 for a leaf."""
+        return len(self.counts.measured.groups) + 2 * len(self.rows)
 
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Return the L1 sensitivity of one of `parts`, equal and exact for all.

@@ -3,7 +3,11 @@
 __all__ = ["NON_PRIVATE", "Outlook", "Plan"]
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import ArrayLike
 
 from dpjax.privacy import Adjacency
 
@@ -17,8 +21,9 @@ class Outlook:
     The total variation and KL(true ‖ learned), in nats, are averaged over the rows of
     all tables. The divergence is KL(true ‖ learned) of the distribution of a record:
     the sum of the KL of all rows, each weighted by the probability of its parents'
-    levels. All are averaged over tables, records and noise. For an exponential family,
-    only the divergence is defined, and the other errors are NaN.
+    levels. `parts` has this sum for each variable. All are averaged over tables,
+    records and noise. For an exponential family, only the divergence is defined, and
+    the other errors are NaN.
     """
 
     name: str  # the mechanism's name in `release`, or a method compared with it
@@ -30,20 +35,26 @@ class Outlook:
     divergence_se: float
     choices: dict[str, float | list[float]]  # noise scale, budgets, ω, temperature
     sampled: bool = False  # whether parameters are drawn, and no noise is added
+    parts: dict[str, float] = field(default_factory=dict)  # of divergence, by variable
 
     @classmethod
     def of(
         cls,
         name: str,
-        mean: list[float],
-        se: list[float],
+        errors: ArrayLike,
+        variables: Sequence[str],
         choices: dict,
         sampled: bool = False,
     ) -> "Outlook":
-        """Make the outlook from means and standard errors, in this class's order."""
-        (variation, kl, divergence), (variation_se, kl_se, divergence_se) = mean, se
-        rows = variation, variation_se, kl, kl_se
-        return cls(name, *rows, divergence, divergence_se, choices, sampled)
+        """Make the outlook from the errors of repeats, as `row_errors` returns them."""
+        errors = np.asarray(errors, float)
+        both = np.column_stack([errors[:, :2], errors[:, 2:].sum(axis=1)])
+        mean, se = both.mean(axis=0), both.std(axis=0, ddof=1) / len(both) ** 0.5
+        (variation, kl, divergence), (a, b, c) = mean.tolist(), se.tolist()
+        each = errors[:, 2:].mean(axis=0).tolist()
+        parts = dict(zip(variables, each, strict=True))
+        rows = variation, a, kl, b, divergence, c
+        return cls(name, *rows, choices, sampled, parts)
 
     @classmethod
     def of_divergence(

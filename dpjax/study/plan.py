@@ -11,22 +11,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
-from jax.scipy.special import xlogy
-from jaxtyping import Array
 
 from dpjax._checks import one_of, typed_key, whole
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import KNorm, Laplace, Mechanism, NetworkPosteriorSampler
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
-from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import flatten
 from dpjax.privacy import (
     ADJACENCIES,
@@ -42,9 +37,11 @@ from dpjax.statistics import (
     Contrasts,
     FamilyStatistic,
     FourierCoefficients,
+    MixedTotals,
     NetworkCounts,
     TableStatistic,
 )
+from dpjax.study.event_plan import event_outlooks
 from dpjax.study.experiments.learners import (
     ReleasedTables,
     SampledTables,
@@ -52,22 +49,20 @@ from dpjax.study.experiments.learners import (
     of_recipe,
 )
 from dpjax.study.family_plan import family_outlooks
-from dpjax.study.metrics import table_errors
+from dpjax.study.mixed_plan import BINS, MixedData, leaf_outlooks
 from dpjax.study.outlooks import NON_PRIVATE, Outlook, Plan
-from dpjax.tables.counts import count
+from dpjax.study.simulated import Simulated, errors_of, simulated
 
 _ESTIMATES = {
     "": "plug-in",
     ", consistent": "projected",
     ", noise-aware": "noise-aware",
 }
-_FRESH = 1 << 14  # further records, from which the weights of rows are estimated
-_AT_ONCE = 16  # repeats
 _ROUNDING = 1e-3  # of the sum of a row
 
 
 def plan(
-    what: BayesNet | FamilyStatistic,
+    what: BayesNet | MixedNet | FamilyStatistic,
     n: int,
     epsilon: Epsilon,
     adjacency: Adjacency,
@@ -78,6 +73,7 @@ def plan(
     prior: float = 1.0,
     mechanisms: Sequence[str | Recipe] = (),
     tables: Mapping[str, Any] | None = None,
+    states: int | None = None,
 ) -> Plan:
     """Estimate the expected error of each mechanism.
 
@@ -88,6 +84,9 @@ def plan(
 
     For a family, noise on sums is followed by the most likely parameters, and data have
     the expected statistics of parameters within usual limits (`family_outlooks`).
+
+    For a network with numeric leaves, each of which costs as much as two tables, noise
+    is compared with that on counts of numbers in bins (`leaf_outlooks`).
 
     Args:
         what: the network, or the statistic of an exponential family.
@@ -104,6 +103,8 @@ def plan(
             "k-norm" where it can be made for the tables and ε.
         tables: public guess of the table of each variable of a network, by name, such
             as the mean of an earlier posterior. None: tables are drawn uniformly.
+        states: number of hidden states of an event log (`event_outlooks`), for the
+            network of one. The error is that of a hidden Markov model.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -119,14 +120,23 @@ def plan(
     each = PureDP(budget, adjacency, contributions=rows).per_record()
     recipes = [recipe_of(recipe) for recipe in mechanisms]
     recipes = [x.per_record(rows) if rows > 1 else x for x in recipes]
-    if not isinstance(what, BayesNet) and what.counts_levels:
+    if isinstance(what, FamilyStatistic) and what.counts_levels:
         what = _one_variable(what)
-    if isinstance(what, BayesNet):
+    if states is not None:
+        if not isinstance(what, BayesNet) or recipes or tables is not None:
+            raise ValueError("`states` must be for an event log alone.")
+        found = event_outlooks(key, what, states, n, each, repeats)
+    elif isinstance(what, BayesNet):
         candidates = _candidates(what, n, each.epsilon, adjacency, prior)
         for x in recipes:
             candidates[str(x)] = of_recipe(x, what, each, n, prior), {}
-        guess = _guess(what, tables)
-        found = _network_outlooks(key, what, n, repeats, candidates, guess)
+        key_data, key_noise = jr.split(jr.clone(key))
+        data = simulated(key_data, what, n, repeats, _guess(what, tables))
+        found = _network_outlooks(key_noise, what, data, candidates)
+    elif isinstance(what, MixedNet):
+        if tables is not None:
+            raise ValueError("`tables` must be left out for numeric leaves.")
+        found = _mixed_outlooks(key, what, n, each, repeats, prior, recipes)
     else:
         found = family_outlooks(key, what, n, each, repeats, recipes)
     return Plan(str(budget), adjacency, n, repeats, tuple(found), rows)
@@ -141,22 +151,48 @@ def _one_variable(statistic: FamilyStatistic) -> BayesNet:
 def _network_outlooks(
     key: Key,
     net: BayesNet,
-    n: int,
-    repeats: int,
+    data: Simulated,
     candidates: dict[str, tuple[TableLearner, dict]],
-    guess: Cells | None,
 ) -> list[Outlook]:
-    key_data, key_noise = jr.split(jr.clone(key))
-    data = _simulated(key_data, net, n, repeats, guess)
     outlooks = []
     for name, (learner, choices) in candidates.items():
-        same = jr.clone(key_noise)
-        errors = np.asarray(_errors(same, net, learner, data))
-        mean, se = errors.mean(axis=0), errors.std(axis=0, ddof=1) / repeats**0.5
-        both = mean.tolist(), se.tolist()
-        outlooks.append(Outlook.of(name, *both, choices, learner.sampled))
-    private = sorted(outlooks[1:], key=lambda outlook: outlook.divergence)
-    return [*private, outlooks[0]]
+        errors = errors_of(jr.clone(key), net, learner, data)
+        outlooks.append(Outlook.of(name, errors, net.names, choices, learner.sampled))
+    return _ordered(outlooks)
+
+
+def _mixed_outlooks(
+    key: Key,
+    net: MixedNet,
+    n: int,
+    budget: PureDP,
+    repeats: int,
+    prior: float,
+    recipes: Sequence[Recipe],
+) -> list[Outlook]:
+    """Return outlooks of numeric leaves, and of Laplace noise on counts in bins."""
+    key_data, key_noise = jr.split(jr.clone(key))
+    statistic = MixedTotals(net, budget.adjacency)
+    for recipe in recipes:
+        if not recipe.accepts(statistic):
+            raise ValueError(f"`mechanisms` must be for numeric leaves, got {recipe}.")
+    data = MixedData.of(key_data, statistic, n, repeats)
+    binned = _candidates(data.binned, n, budget.epsilon, budget.adjacency, prior)
+    price = {"tables": float(len(NetworkCounts(data.binned).measured.groups))}
+    in_bins = {
+        name.replace("laplace", f"{BINS} bins"): (learner, choices | price)
+        for name, (learner, choices) in binned.items()
+        if name.startswith("laplace")
+    }
+    found = _network_outlooks(key_noise, data.binned, data.tables, in_bins)
+    return _ordered(
+        [*leaf_outlooks(jr.clone(key_noise), data, budget, prior, recipes), *found]
+    )
+
+
+def _ordered(outlooks: list[Outlook]) -> list[Outlook]:
+    """Sort outlooks by expected divergence, with the non-private one last."""
+    return sorted(outlooks, key=lambda x: (x.name == NON_PRIVATE, x.divergence))
 
 
 def _candidates(
@@ -226,39 +262,3 @@ def _guess(net: BayesNet, tables: Mapping[str, Any] | None) -> Cells | None:
     if not bool(jnp.all((flat >= 0) & (jnp.abs(sums - 1) < _ROUNDING))):
         raise ValueError("`tables` must have rows of probabilities with sum 1.")
     return flat / sums
-
-
-@eqx.filter_jit
-def _simulated(
-    key: Key, net: BayesNet, n: int, repeats: int, tables: Cells | None
-) -> tuple[Array, Array, Array]:
-    """True tables, exact counts, and the weight of each cell's row, by repeat."""
-    layout, measured = net.layout, NetworkCounts(net).measured
-
-    def one(key):
-        key_tables, key_records, key_fresh = jr.split(key, 3)
-        truth = tables
-        if truth is None:
-            truth = layout.normalise(jr.exponential(key_tables, (layout.length,)))
-        counts = count(sample_records(key_records, truth, net, n), measured)
-        fresh = count(sample_records(key_fresh, truth, net, _FRESH), layout)
-        return truth, counts, layout.row_sums(fresh.astype(float)) / _FRESH
-
-    return jax.lax.map(one, jr.split(key, repeats))
-
-
-@eqx.filter_jit  # learners that differ only in numbers share a program
-def _errors(
-    key: Key, net: BayesNet, learner: TableLearner, data: tuple[Array, Array, Array]
-) -> Array:
-    """Total variation and KL, averaged over rows, and divergence, (repeats, 3)."""
-
-    def one(each):
-        key, truth, counts, weights = each
-        learned = learner.fit(key, counts)
-        errors = table_errors(net.layout, truth, learned)
-        divergence = jnp.sum(weights * (xlogy(truth, truth) - xlogy(truth, learned)))
-        return jnp.stack([errors["total_variation"], errors["kl"], divergence])
-
-    keys = jr.split(key, len(data[0]))
-    return jax.lax.map(one, (keys, *data), batch_size=_AT_ONCE)

@@ -24,8 +24,8 @@ MUTANTS = (
         "sensitivity halved",
         "leaves: squares and numbers of records cost nothing",
         _TOTALS,
-        "parts = len(self.counts.measured.groups) + 2 * len(self.rows)",
-        "parts = len(self.counts.measured.groups) + len(self.rows)",
+        "return len(self.counts.measured.groups) + 2 * len(self.rows)",
+        "return len(self.counts.measured.groups) + len(self.rows)",
         _LOSS,
     ),
     Mutant(

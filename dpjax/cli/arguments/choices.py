@@ -23,8 +23,8 @@ _FAMILIES = (
     *("gaussian", "multivariate-gaussian", "linear-regression"),
 )
 _RECIPES = (
-    *("auto", "fourier", "k-norm", "laplace", "map", "map-cells"),
-    *("posterior-sample", "zhang-algorithm-1", "zhang-algorithm-2"),
+    *("auto", "fourier", "hidden-markov-sample", "k-norm", "laplace"),
+    *("map", "map-cells", "posterior-sample", "zhang-algorithm-1", "zhang-algorithm-2"),
 )
 
 

@@ -14,11 +14,12 @@ def add(commands) -> None:
         "mechanism, and show the error of the learned tables: KL of the distribution "
         "of a record, and mean KL and total variation of a row of the conditional "
         "probability tables. For the parameters of an exponential family, show the KL "
-        "of a record that is due to privacy. Say which samples are not worth their "
-        "epsilon, since added noise has a smaller error. Uses no data.",
+        "of a record that is due to privacy; for an event log, the mean loss of "
+        "log-likelihood of an event of another log. Say which samples are not worth "
+        "their epsilon, since added noise has a smaller error. Uses no data.",
     )
     command.common("--schema")
-    names = [name for name in models() if name not in ("marginals", "hmm")]
+    names = [name for name in models() if name != "marginals"]
     command.add_argument(
         "--model",
         choices=names,
@@ -28,8 +29,9 @@ def add(commands) -> None:
     command.common("--network", help="for bayes-net: as for release")
     command.add_argument("--target", help="for linear-regression: variable to predict")
     command.number("--variance", "for gaussian-mean: the public variance", kind=float)
+    command.number("--states", "for hmm: number of hidden states")
     command.common("--n", help="number of records; if it is private, a public guess")
-    command.common("--epsilon", "--adjacency", "--contributions")
+    command.common("--region", "--time", "--epsilon", "--adjacency", "--contributions")
     command.add_argument(
         "--mechanism",
         action="append",

@@ -83,7 +83,7 @@ def _add_columns(command: Parser) -> None:
 
 def _add_choices(command: Parser) -> None:
     group = command.add_argument_group(
-        "options of posterior-sample, map and map-cells",
+        "options of posterior-sample, map, map-cells and hidden-markov-sample",
         "Public choices. By default they follow from epsilon and the public number of "
         "records, such that the expected error is least (see dpjax plan).",
     )
@@ -103,4 +103,8 @@ def _add_choices(command: Parser) -> None:
         metavar="NAME=LEAST:MOST",
         help="for other models: limits of a parameter (may be repeated)",
     )
-    group.add_argument("--points", type=int, help="grid points for each parameter")
+    group.add_argument(
+        "--points",
+        type=int,
+        help="grid points for each parameter, or candidates of hidden-markov-sample",
+    )

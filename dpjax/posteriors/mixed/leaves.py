@@ -116,11 +116,30 @@ class LeafPosterior(ConjugateMixture):
         The distributions are those of a value before clipping. At most 200 of the drawn
         totals of a row are used.
         """
+        parts = self._laws()
+        law = StudentLaw(*(x.reshape(-1, 1) for x in parts))
+        return mixture_quantile(law, q, np.tile(weights.T, (len(parts.scale), 1)))
+
+    def in_bins(self, edges: Float[Array, " e"]) -> HostArray:
+        """Return predictive probabilities of bins between `edges`, in each row.
+
+        The first and the last bin have no outer edges. At most 200 of the drawn totals
+        of a row are used, on the host.
+        """
+        law = self._laws()
+        ends = np.array([-np.inf, *np.asarray(edges, np.float64), np.inf])
+        below = ends[:, None, None]
+        above = 2 * law.location - below  # the law is symmetric
+        lower, upper = np.diff(law.cdf(below), axis=0), -np.diff(law.cdf(above), axis=0)
+        shares = np.where(below[:-1] < law.location, lower, upper)
+        return shares.mean(axis=1).T
+
+    def _laws(self) -> StudentLaw:
+        """Predictive laws of some components (first axis) and all rows (second)."""
         step = -(-self.components // _MOST_COMPONENTS)
         p = NormalInverseGammaParameters(*host(*(x[::step] for x in self._flat)))
         spread = np.sqrt(p.scale * (1 + 1 / p.strength) / p.shape)
-        law = StudentLaw(*(x.reshape(-1, 1) for x in (p.mean, spread, 2 * p.shape)))
-        return mixture_quantile(law, q, np.tile(weights.T, (len(spread), 1)))
+        return StudentLaw(p.mean, spread, 2 * p.shape)
 
     @property
     def _flat(self) -> NormalInverseGammaParameters:
