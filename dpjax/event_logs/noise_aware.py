@@ -87,7 +87,7 @@ def sweep_noisy(
     _, law = table_laws(cells.model, state.hidden.paths)
     moves = log_normalise(draw_log_gamma(key_moves, law))
     emission = _draw_emission(key_emission, cells, state)
-    rates = _draw_rates(key_rates, cells, state, emission)
+    rates, law_of_rates = _draw_rates(key_rates, cells, state, emission)
     hidden = HiddenMarkovState(state.hidden.paths, emission, moves[:, 0], moves[:, 1:])
     root = cells.roots[rates][..., None]
 
@@ -97,15 +97,19 @@ def sweep_noisy(
     shares = jnp.swapaxes(jnp.exp(emission / 2), 0, 1)
     logs = jnp.moveaxis(lax.map(log_of, shares), 0, -1)
     hidden, info = draw_states_of_cells(key_paths, cells.model, hidden, logs)
-    return NoisyState(hidden, rates), info
+    return NoisyState(hidden, rates), info._replace(rates=jnp.exp(law_of_rates))
 
 
 def _draw_rates(
     key: Key, cells: NoisyCells, state: NoisyState, emission: Emission
-) -> Rates:
-    """Update the rates of all cells: by a draw from their prior, then by steps."""
+) -> tuple[Rates, Float[Array, "chains rates"]]:
+    """Update the rates of all cells: by a draw from their prior, then by steps.
+
+    The second result has the drawn log-probabilities of the prior.
+    """
     key_prior, key_draw, *key_steps = jr.split(key, 2 + len(_REACHES))
-    prior = _draw_prior(key_prior, cells, state.rates)
+    law = _draw_prior(key_prior, cells, state.rates)
+    prior = jnp.broadcast_to(law[None, :, None], (*state.rates.shape, law.shape[-1]))
     share = _of_cells(jnp.exp(emission / 2), state.hidden.paths)
 
     def log_of(rates):
@@ -131,18 +135,17 @@ def _draw_rates(
         inside = new == chosen[0] + step
         gain = jnp.where(inside, prior_of(new) - prior_of(chosen[0]), -jnp.inf)
         chosen = choose(key_choice, chosen, new, gain)
-    return chosen[0]
+    return chosen[0], law
 
 
 def _draw_prior(
     key: Key, cells: NoisyCells, rates: Rates
-) -> Float[Array, "times chains regions rates"]:
+) -> Float[Array, "chains rates"]:
     """Draw log-probabilities of all possible rates, given the rates of all cells."""
     size = cells.roots.size
     member = jax.nn.one_hot(rates, size)
     number = jnp.where(cells.used, member, 0).sum(axis=(0, 2)).astype(float)
-    logs = log_normalise(draw_log_gamma(key, number + 1 / size))
-    return jnp.broadcast_to(logs[None, :, None], (*rates.shape, size))
+    return log_normalise(draw_log_gamma(key, number + 1 / size))
 
 
 def _draw_emission(key: Key, cells: NoisyCells, state: NoisyState) -> Emission:
