@@ -246,7 +246,11 @@ def test_chains_that_disagree_are_said_to(monkeypatch, capsys):
         agreed = {"r_hat": 1.04, "effective_size": 10.0}
         return {"log_likelihood": {**agreed, "r_hat": 1.3}, "largest_state": agreed}
 
+    def unweighed(*arguments, **given):
+        return replace(fit(*arguments, **given), modes=())
+
     monkeypatch.setattr(HiddenMarkovPosterior, "diagnostics", diagnostics)
+    monkeypatch.setattr(sample, "fit", unweighed)
     assert main(["sample", "log.json", *SIZES]) == 0
     error = capsys.readouterr().err
     assert "the chains disagree (R-hat of the log-likelihood is 1.30" in error

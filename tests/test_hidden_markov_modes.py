@@ -1,7 +1,6 @@
 """Modes of hidden Markov posteriors: which chains are in one, and with what weight."""
 
 import itertools
-from dataclasses import replace
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -113,24 +112,17 @@ def largest_of(found, mode):
     return round(float(np.median(shares)) * sum(TIMES))
 
 
-def a_posterior(paths, emission, **given):
-    """Chains of four draws: `paths` has a state for each chain and cell."""
-    paths = np.asarray(paths)
-    chains, cells = paths.shape
-    shape = (4, chains, 2)
+def a_posterior(emission, draws=4, **given):
+    """Chains of equal draws that are in state 0 in both cells of a region."""
+    chains = len(emission)
     return HiddenMarkovPosterior(
-        jnp.asarray(
-            np.broadcast_to(
-                paths[None, :, :, None].swapaxes(1, 2), (4, cells, chains, 1)
-            ),
-            jnp.int8,
-        ),
-        jnp.asarray(np.broadcast_to(emission, (*shape, 2)), float),
-        jnp.full(shape, 0.5, float),
-        jnp.full((*shape, 2), 0.5, float),
-        jnp.ones((1, cells), bool),
+        jnp.zeros((draws, 2, chains, 1), jnp.int8),
+        jnp.asarray(np.broadcast_to(emission, (draws, chains, 2, 2)), float),
+        jnp.full((draws, chains, 2), 0.5, float),
+        jnp.full((draws, chains, 2, 2), 0.5, float),
+        jnp.ones((1, 2), bool),
         (2,),
-        jnp.zeros((4, chains)),
+        jnp.zeros((draws, chains)),
         **given,
     )
 
@@ -142,7 +134,7 @@ def test_means_and_predictions_have_the_weights_of_the_modes():
         HiddenMarkovMode((0,), 0.75, 0.0, 0.0, 1.0),
         HiddenMarkovMode((1, 2), 0.25, 0.0, 0.0, 1.0),
     )
-    found = a_posterior(np.zeros((3, 2)), tables, modes=modes)
+    found = a_posterior(tables, modes=modes)
     np.testing.assert_allclose(found.weights, [0.75, 0.125, 0.125])
     score = found.log_likelihood(np.array([[[1, 0], [0, 2]]]))
     likelihood = 0.75 * np.array([0.8, 0.04]) + 0.25 * np.array([0.1, 0.81])
@@ -150,16 +142,16 @@ def test_means_and_predictions_have_the_weights_of_the_modes():
     np.testing.assert_allclose(
         np.asarray(found.emissions()[0])[0], [0.8, 0.2], rtol=1e-6
     )
-    equal = a_posterior(np.zeros((3, 2)), tables)
+    equal = a_posterior(tables)
     np.testing.assert_allclose(equal.weights, 1 / 3)
 
 
 def test_chains_that_cannot_be_compared_have_equal_weights(key):
     cells, even = cells_of(False), np.full((2, 2, 2), 0.5)
-    alone = a_posterior(np.zeros((1, 2)), even[:1])
+    alone = a_posterior(even[:1])
     assert weigh_modes(jr.clone(key), cells, alone).modes == ()
-    alike = a_posterior(np.zeros((2, 2)), even)
-    short = replace(alike, paths=alike.paths[:3])
+    alike = a_posterior(even)
+    short = a_posterior(even, draws=3)
     assert weigh_modes(jr.clone(key), cells, short).modes == ()
     (mode,) = weigh_modes(key, cells, alike).modes
     assert (mode.chains, mode.weight, mode.error) == ((0, 1), 1.0, 0.0)

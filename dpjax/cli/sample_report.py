@@ -31,8 +31,7 @@ def facts_of(
     tables = [np.asarray(table, float) for table in posterior.emissions()]
     draws, _, chains, _ = posterior.paths.shape
     diagnostics = {
-        name: {key: _finite(x) for key, x in values.items()}
-        for name, values in posterior.diagnostics().items()
+        name: _finite(values) for name, values in posterior.diagnostics().items()
     }
     return {
         "regions": region.size,
@@ -43,10 +42,7 @@ def facts_of(
         "states": posterior.states,
         "states_used": len(used),
         "diagnostics": diagnostics,
-        "modes": [
-            {key: _finite(x) for key, x in vars(mode).items()}
-            for mode in posterior.modes
-        ],
+        "modes": [_finite(vars(mode)) for mode in posterior.modes],
         "log_likelihood": float(
             np.asarray(posterior.trace, float).mean(axis=0) @ posterior.weights
         ),
@@ -120,9 +116,11 @@ def _lines_of(modes: Sequence[dict]) -> list[str]:
     ]
 
 
-def _finite(value):
-    """Return None for a float that JSON has not."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(facts: dict) -> dict:
+    """Return the facts with None for numbers that are not finite, for JSON."""
+    return {
+        name: x if np.ndim(x) or math.isfinite(x) else None for name, x in facts.items()
+    }
 
 
 def _row(entry: dict) -> list[str]:

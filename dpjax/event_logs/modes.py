@@ -143,7 +143,8 @@ def _log_evidence(
     )
     laws = [_dirichlet_of(np.exp(part)) for part in fitted]
     proposed = _draws_of(key, laws, size * len(chains))
-    rates = None if posterior.rates is None else posterior.rates.mean(axis=(0, 1))
+    rates = posterior.rates
+    rates = jnp.ones(1) if rates is None else rates.mean(axis=(0, 1))
     inside, outside = (
         _log_ratios(cells, rates, laws, tables) for tables in (drawn, proposed)
     )
@@ -155,15 +156,17 @@ def _log_evidence(
 
 def _bridged(inside: np.ndarray, outside: np.ndarray) -> tuple[float, float]:
     """Solve for log z, given log q / g of draws of q, by chain, and of draws of g."""
-    log_z = np.median(inside)
+    log_z = float(np.median(inside))
     for _ in range(_MOST_STEPS):
-        above = outside - np.logaddexp(outside, log_z)
-        below = -np.logaddexp(inside, log_z)
-        log_z, old = special.logsumexp(above) - special.logsumexp(below), log_z
-        if abs(log_z - old) < _STEP:
+        above, below = _terms(inside, outside, log_z)
+        step = float(special.logsumexp(above)) - float(special.logsumexp(below)) - log_z
+        log_z += step
+        if abs(step) < _STEP:
             break
+    above, below = _terms(inside, outside, log_z)
     terms = np.exp(below - below.max())
-    size = np.clip(diagnostics.effective_sample_size(terms), 1, terms.size)
+    size = float(diagnostics.effective_sample_size(terms))
+    size = min(max(size, 1.0), terms.size)
     variance = sum(
         x.var() / x.mean() ** 2 / number
         for x, number in ((np.exp(above - above.max()), above.size), (terms, size))
@@ -171,6 +174,14 @@ def _bridged(inside: np.ndarray, outside: np.ndarray) -> tuple[float, float]:
     apart = np.clip(np.median(inside) - np.median(outside), 0, _FARTHEST)
     normal = 2 * np.sqrt(apart / (2 * np.pi)) * np.exp(apart / 8) / size
     return float(log_z), float(min(np.sqrt(max(variance, normal)), apart / 2))
+
+
+def _terms(
+    inside: np.ndarray, outside: np.ndarray, log_z: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return logarithms of the terms of both sums, the second divided by z."""
+    above = outside - np.logaddexp(outside, log_z)
+    return above, -np.logaddexp(inside, log_z)
 
 
 def _tables(
@@ -181,7 +192,7 @@ def _tables(
 ) -> Tables:
     """Return drawn tables, chain by chain, with states in the order of `target`."""
     emission, initial, transition = (
-        np.swapaxes(np.asarray(x, float)[np.ix_(places, chains)], 0, 1)
+        np.swapaxes(np.asarray(x, float)[np.ix_(places, np.array(chains))], 0, 1)
         for x in (posterior.emission, posterior.initial, posterior.transition)
     )
     moves = np.concatenate([initial[:, :, None], transition], axis=2)
@@ -218,7 +229,7 @@ def _draws_of(key: Key, laws: Sequence[np.ndarray], number: int) -> Tables:
 
 
 def _log_ratios(
-    cells: Cells, rates: Array | None, laws: Sequence[np.ndarray], tables: Tables
+    cells: Cells, rates: Array, laws: Sequence[np.ndarray], tables: Tables
 ) -> np.ndarray:
     """Return log q / g, up to a constant, for tables of log-probabilities."""
     *levels, moves = tables
@@ -235,7 +246,7 @@ def _log_ratios(
 
 @jax.jit
 def _log_likelihoods(
-    cells: Cells, rates: Array | None, emission: Array, moves: Array
+    cells: Cells, rates: Array, emission: Array, moves: Array
 ) -> Float[Array, "draws regions"]:
     """Return every region's log-likelihood, with paths and rates summed out."""
 
@@ -250,7 +261,7 @@ def _log_likelihoods(
 
 
 def _noisy_logs(
-    cells: NoisyCells, rates: Array | None, emission: Float[Array, "states levels"]
+    cells: NoisyCells, rates: Array, emission: Float[Array, "states levels"]
 ) -> Float[Array, "times regions states"]:
     """Return the log-likelihood of every cell's numbers, with its rate summed out."""
     times, regions, levels = cells.places.shape
