@@ -1,7 +1,7 @@
 """Gibbs sampling of hidden Markov models, given counts of events.
 
 The likelihood of annealed chains has a power that rises in equal steps from 0.01 to 1
-during the first half of the burn-in. Fewer of them stay in sets of states of little
+during three quarters of the burn-in. Fewer of them stay in sets of states of little
 posterior probability than of chains that start at power 1.
 """
 
@@ -122,8 +122,10 @@ def fit(
         transition=transition,
         collapsed=collapsed,
     )
-    key_chains, key_modes = jr.split(key)
     given = NoisyCells.of(released, cells) if noise_aware else cells
+    check_run(chains, sweeps, burn_in)
+    typed_key(key=key)
+    key_chains, key_modes = jr.split(key)
     found = sample_hidden_markov(
         key_chains,
         given,
@@ -194,7 +196,7 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 
 def _powers(sweeps: int, burn_in: int) -> np.ndarray:
     """Return the power of the likelihood in each sweep of annealed chains."""
-    rising = np.linspace(_LEAST_POWER, 1, burn_in // 2)
+    rising = np.linspace(_LEAST_POWER, 1, burn_in * 3 // 4)
     return np.concatenate([rising, np.ones(sweeps - len(rising))])
 
 
