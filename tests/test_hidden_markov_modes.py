@@ -157,8 +157,8 @@ def test_chains_that_cannot_be_compared_have_equal_weights(key):
     assert (mode.chains, mode.weight, mode.error) == ((0, 1), 1.0, 0.0)
 
 
-def test_chains_are_annealed_in_three_quarters_of_the_burn_in():
-    powers = _powers(20, 8)
+def test_chains_are_annealed_in_the_first_half_of_the_burn_in():
+    powers = _powers(20, 12)
     np.testing.assert_allclose(powers[:6], np.linspace(0.01, 1, 6))
     assert (powers[6:] == 1).all()
     assert len(powers) == 20

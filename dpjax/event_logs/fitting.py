@@ -1,7 +1,7 @@
 """Gibbs sampling of hidden Markov models, given counts of events.
 
 The likelihood of annealed chains has a power that rises in equal steps from 0.01 to 1
-during three quarters of the burn-in. Fewer of them stay in sets of states of little
+during the first half of the burn-in. Fewer of them stay in sets of states of little
 posterior probability than of chains that start at power 1.
 """
 
@@ -196,7 +196,7 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
 
 def _powers(sweeps: int, burn_in: int) -> np.ndarray:
     """Return the power of the likelihood in each sweep of annealed chains."""
-    rising = np.linspace(_LEAST_POWER, 1, burn_in * 3 // 4)
+    rising = np.linspace(_LEAST_POWER, 1, burn_in // 2)
     return np.concatenate([rising, np.ones(sweeps - len(rising))])
 
 
@@ -260,11 +260,12 @@ def _advance(
     def step(state, inputs):
         words, power = inputs
         key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
-        given = cells if power is None else _raised(cells, power)
-        if isinstance(given, NoisyCells):
-            state, info = sweep_noisy(key, given, state)
+        scale = 1.0 if power is None else power
+        if isinstance(cells, NoisyCells):
+            state, info = sweep_noisy(key, cells, state, scale)
             hidden = state.hidden
         else:
+            given = cells if power is None else _raised(cells, scale)
             state, info = sweep(key, given, state)
             hidden = state
         kept = hidden._replace(paths=hidden.paths.astype(np.int8))
@@ -276,10 +277,8 @@ def _advance(
     return lax.scan(step, state, (jr.key_data(keys), powers))
 
 
-def _raised(cells: Cells, power: Array) -> Cells:
+def _raised(cells: CellCounts, power: Array) -> CellCounts:
     """Raise the likelihood of all counts to a power."""
-    if isinstance(cells, NoisyCells):
-        return replace(cells, table=cells.table * power)
     return replace(cells, counts=cells.counts * power)
 
 

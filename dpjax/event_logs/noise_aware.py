@@ -31,7 +31,7 @@ from jaxtyping import Array, Float, Int32
 
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 from dpjax.chains import draw_categorical, draw_log_gamma, log_normalise
 from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.sampler import (
@@ -80,9 +80,12 @@ def begin_noisy(key: Key, cells: NoisyCells, chains: int) -> NoisyState:
 
 
 def sweep_noisy(
-    key: Key, cells: NoisyCells, state: NoisyState
+    key: Key, cells: NoisyCells, state: NoisyState, power: Scalar = 1.0
 ) -> tuple[NoisyState, SweepInfo]:
-    """Run one sweep, which draws tables, then rates, then paths of hidden states."""
+    """Run one sweep, which draws tables, then rates, then paths of hidden states.
+
+    The paths are drawn with their likelihood to a power: rates adapt at power 1.
+    """
     key_moves, key_emission, key_rates, key_paths = jr.split(key, 4)
     _, law = table_laws(cells.model, state.hidden.paths)
     moves = log_normalise(draw_log_gamma(key_moves, law))
@@ -95,7 +98,7 @@ def sweep_noisy(
         return cells.law(root * share[None, :, None])[0].sum(axis=-1)
 
     shares = jnp.swapaxes(jnp.exp(emission / 2), 0, 1)
-    logs = jnp.moveaxis(lax.map(log_of, shares), 0, -1)
+    logs = power * jnp.moveaxis(lax.map(log_of, shares), 0, -1)
     hidden, info = draw_states_of_cells(key_paths, cells.model, hidden, logs)
     return NoisyState(hidden, rates), info._replace(rates=jnp.exp(law_of_rates))
 
