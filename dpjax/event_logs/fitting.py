@@ -265,7 +265,7 @@ def _advance(
             state, info = sweep_noisy(key, cells, state, scale)
             hidden = state.hidden
         else:
-            given = cells if power is None else _raised(cells, scale)
+            given = cells if power is None else _raised(cells, power)
             state, info = sweep(key, given, state)
             hidden = state
         kept = hidden._replace(paths=hidden.paths.astype(np.int8))
