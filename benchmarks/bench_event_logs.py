@@ -6,11 +6,11 @@
         --where "country_code == 103 and t >= 264"
 
 The first command simulates logs, and prints how many true values 95 % intervals have.
-None of the values depends on the numbering of the states. The second prints R-hat on
-a simulated log of 50 regions, 36 months and 8 fields. The third holds out a tenth of
-the cells of a log, at random in each split, and prints the log-likelihood of a held-out
-event. The schema's first variable is the region, the second the month, and all others
-are fields.
+None of the values depends on the numbering of the states. The second prints R-hat,
+and the modes of the posterior with their weights, on a simulated log of 50 regions, 36
+months and 8 fields. The third holds out a tenth of the cells of a log, at random in
+each split, and prints the log-likelihood of a held-out event. The schema's first
+variable is the region, the second the month, and all others are fields.
 """
 
 import argparse
@@ -33,6 +33,7 @@ from dpjax.event_logs import (
     event_network,
     fit,
     sample_hidden_markov,
+    weigh_modes,
 )
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.statistics import NetworkCounts
@@ -41,6 +42,7 @@ REGIONS, MONTHS, FIELDS, STATES = 4, 24, (2, 3, 4), 2  # of each simulated log
 LARGE = 50, 36, (2, 3, 4, 5, 6, 8, 2, 3), 5
 STAY, MEAN, SHAPE = 0.9, 40.0, 1.5  # rates of events: a Gamma distribution
 ENDS = 0.025, 0.975
+CHAINS = 8  # of each simulated log
 
 
 def main(arguments=None) -> None:
@@ -150,8 +152,10 @@ def intervals(keys: jax.Array, cells: CellCounts | NoisyCells, sweeps: int):
 
 
 def _interval(key: jax.Array, cells: CellCounts | NoisyCells, *, sweeps: int):
-    rounds = 3 if isinstance(cells, NoisyCells) else 0
-    found = sample_hidden_markov(key, cells, chains=2, sweeps=sweeps, selections=rounds)
+    aware = isinstance(cells, NoisyCells)
+    found = sample_hidden_markov(
+        key, cells, chains=CHAINS, sweeps=sweeps, annealed=aware
+    )
 
     def values(paths, emission, transition):  # of one draw and chain
         shares = emission[paths.T.astype(jnp.int32)]
@@ -164,25 +168,33 @@ def _interval(key: jax.Array, cells: CellCounts | NoisyCells, *, sweeps: int):
 
 
 def agreement(options: argparse.Namespace, epsilon: str) -> None:
-    """Print R-hat of both methods, and without noise, for each number of states."""
+    """Print R-hat and the modes of both methods, and without noise."""
     exact, _ = simulated(np.random.default_rng(3), *LARGE)
     released = release_of(exact, LARGE[2], epsilon)
     key = dp.study_key(2)
     for states in options.states:
         plain = CellCounts.of(released.net, exact, states)
+
+        def without_noise(key, sweeps, cells=plain):
+            run = sample_hidden_markov(key, cells, sweeps=sweeps, annealed=True)
+            return weigh_modes(jr.fold_in(key, 1), cells, run)
+
         for name, run in (
             ("noise-aware", partial(fit, released=released, states=states)),
-            ("noise-aware, all chains kept",
-             partial(fit, released=released, states=states, selections=0)),
             ("plug-in",
              partial(fit, released=released, states=states, noise_aware=False)),
-            ("exact", partial(sample_hidden_markov, cells=plain)),
-            ("exact, selected chains",
-             partial(sample_hidden_markov, cells=plain, selections=3)),
+            ("exact", without_noise),
         ):  # fmt: skip
-            found = run(jr.clone(key), sweeps=options.sweeps).diagnostics()
-            shown = ", ".join(f"{k} {v['r_hat']:.2f}" for k, v in found.items())
+            found = run(jr.clone(key), sweeps=options.sweeps)
+            ratios = found.diagnostics().items()
+            shown = ", ".join(f"{k} {v['r_hat']:.2f}" for k, v in ratios)
             print(f"ε = {epsilon}, {states} states, {name}: R-hat of {shown}")
+            for mode in found.modes:
+                print(
+                    f"    a mode of {len(mode.chains)} chains: weight "
+                    f"{mode.weight:.3f} ± {mode.error:.3f}, log-likelihood "
+                    f"{mode.log_likelihood:.0f}, R-hat inside {mode.r_hat:.2f}"
+                )
 
 
 def held_out(options: argparse.Namespace, epsilon: str) -> None:

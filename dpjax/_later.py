@@ -7,6 +7,7 @@ __all__ = [
     "names_of",
     "numpyro",
     "optax",
+    "optimize",
     "special",
     "stats",
 ]
@@ -58,12 +59,13 @@ if TYPE_CHECKING:
     import optax
     from jax.scipy import stats
     from numpyro import diagnostics, infer
-    from scipy import special
+    from scipy import optimize, special
 else:
     diagnostics = _Later("numpyro.diagnostics")
     dist = _Later("numpyro.distributions")
     infer = _Later("numpyro.infer")
     numpyro = _Later("numpyro")
     optax = _Later("optax")
+    optimize = _Later("scipy.optimize")
     special = _Later("scipy.special")
     stats = _Later("jax.scipy.stats")

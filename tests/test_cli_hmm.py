@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from dpjax.cli import sample
 from dpjax.cli.main import main
 from dpjax.cli.sample_report import disagreement
 from dpjax.data.schema import Schema
-from dpjax.event_logs import HiddenMarkovPosterior, fit
+from dpjax.event_logs import HiddenMarkovMode, HiddenMarkovPosterior, fit
 from dpjax.plots import figures
 from tests.helpers.event_log import LOG, NET, columns, encoded
 from tests.helpers.release_files import rehashed
@@ -245,7 +246,11 @@ def test_chains_that_disagree_are_said_to(monkeypatch, capsys):
         agreed = {"r_hat": 1.04, "effective_size": 10.0}
         return {"log_likelihood": {**agreed, "r_hat": 1.3}, "largest_state": agreed}
 
+    def unweighed(*arguments, **given):
+        return replace(fit(*arguments, **given), modes=())
+
     monkeypatch.setattr(HiddenMarkovPosterior, "diagnostics", diagnostics)
+    monkeypatch.setattr(sample, "fit", unweighed)
     assert main(["sample", "log.json", *SIZES]) == 0
     error = capsys.readouterr().err
     assert "the chains disagree (R-hat of the log-likelihood is 1.30" in error
@@ -254,7 +259,28 @@ def test_chains_that_disagree_are_said_to(monkeypatch, capsys):
 
 def test_chains_that_agree_are_not_mentioned():
     agreed = {"log_likelihood": {"r_hat": 1.05}, "largest_state": {"r_hat": None}}
-    assert disagreement({"diagnostics": agreed}) is None
+    assert disagreement({"diagnostics": agreed, "modes": []}) is None
+
+
+def test_modes_have_a_line_each(monkeypatch, capsys):
+    modes = (
+        HiddenMarkovMode((1,), 0.75, 0.125, -90.0, 1.02),
+        HiddenMarkovMode((0,), 0.25, 0.125, -95.0, float("inf")),
+    )
+
+    def weighed(*arguments, **given):
+        return replace(fit(*arguments, **given), modes=modes)
+
+    monkeypatch.setattr(sample, "fit", weighed)
+    assert main(["sample", "log.json", *SIZES]) == 0
+    printed = capsys.readouterr()
+    assert "has 2 modes" in printed.out
+    assert "weight 0.750 ± 0.125, log-likelihood -90, 1 chains with R" in printed.out
+    assert printed.err == ""
+    assert main(["sample", "log.json", *SIZES, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["modes"]
+    assert (first["chains"], first["weight"]) == ([1], 0.75)
+    assert second["r_hat"] is None
 
 
 @pytest.mark.parametrize(

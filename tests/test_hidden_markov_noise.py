@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 import dpjax as dp
-from dpjax.event_logs import CellCounts, NoisyCells, fit, sample_hidden_markov
-from dpjax.event_logs.fitting import _selected
+from dpjax.event_logs import CellCounts, NoisyCells, fit
 from dpjax.event_logs.noise_aware import NoisyState, sweep_noisy
 from dpjax.event_logs.noisy_cells import law_table
 from dpjax.event_logs.sampler import HiddenMarkovState
@@ -168,46 +167,8 @@ def test_noise_is_not_taken_for_events(rng, key):
     assert plug_in.emissions()[0][0, 2] > 0.07
 
 
-def test_one_half_of_the_chains_replaces_the_other():
-    chains = np.arange(4)
-    paths = np.broadcast_to(chains[None, :, None], (3, 4, 2)).astype(np.int32)
-    tables = [
-        np.broadcast_to(chains.reshape(4, *[1] * (len(shape) - 1)), shape)
-        for shape in ((4, 2, 5), (4, 2), (4, 2, 2))
-    ]
-    state = HiddenMarkovState(
-        jnp.asarray(paths), *(jnp.asarray(table, float) for table in tables)
-    )
-    logs = jnp.array([-3.0, -1.0, -4.0, -2.0])
-    found = _selected(state, logs, jnp.asarray(True))
-    for array, axis in zip(found, (1, 0, 0, 0), strict=True):
-        first = np.moveaxis(np.asarray(array), axis, 0).reshape(4, -1)[:, 0]
-        assert first.tolist() == [1, 1, 3, 3]
-    for old, new in zip(state, _selected(state, logs, jnp.asarray(False)), strict=True):
-        np.testing.assert_array_equal(np.asarray(old), np.asarray(new))
-
-
-@pytest.mark.thorough
-def test_selected_chains_agree_where_others_do_not(rng, key):
-    """With one state too few, chains stay in the set of states where they started."""
-    tables = np.array([[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]])
-    paths = np.repeat(rng.integers(0, 3, (8, 4)), 3, axis=1)
-    part = rng.multinomial(100, tables[paths])
-    counts = np.concatenate([part, np.full((8, 12, 2), 1)], axis=-1)
-    every = jnp.ones((8, 12), bool)
-    one = jnp.asarray(1.0)
-    cells = CellCounts(jnp.asarray(counts, float), every, every, (3, 2), 2, one, one)
-    run = partial(sample_hidden_markov, cells=cells, chains=16, sweeps=80)
-    traces = run(jr.clone(key)).trace, run(key, selections=4).trace
-    kept, chosen = (np.asarray(trace, float).mean(axis=0) for trace in traces)
-    assert np.ptp(kept) > 20 * np.ptp(chosen)
-    assert abs(chosen.max() - kept.max()) < 5
-
-
 def test_what_noise_aware_chains_refuse(rng, key):
     release = released(rng, key)
-    with pytest.raises(ValueError, match="`selections` must be an integer of at least"):
-        fit(key, release, 2, selections=-1)
     values = STATISTIC.measure(np.zeros((1, 4), np.int32))
     noise = dp.mechanisms.Laplace(1.0, STATISTIC.sensitivity("replace-one"))
     real = dp.Released(values.astype(float), STATISTIC, noise, 1)

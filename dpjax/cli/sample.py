@@ -43,7 +43,6 @@ def run(options: argparse.Namespace) -> None:
         sweeps=options.sweeps,
         burn_in=options.burn_in,
         noise_aware=not options.no_noise_aware,
-        selections=options.selections,
         progress=progress("sample", "block", options.quiet or options.json),
     )
     _write(options, posterior, released)

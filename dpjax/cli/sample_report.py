@@ -23,7 +23,7 @@ def facts_of(
     time: Categorical,
     fields: Sequence[Categorical],
 ) -> dict:
-    """Return a JSON object with sizes, diagnostics and the most frequent states."""
+    """Return a JSON object with sizes, diagnostics, modes and most frequent states."""
     found = np.asarray(posterior.predict_states())
     cells = int((found >= 0).sum())
     counts = np.bincount(found[found >= 0], minlength=posterior.states)
@@ -31,8 +31,7 @@ def facts_of(
     tables = [np.asarray(table, float) for table in posterior.emissions()]
     draws, _, chains, _ = posterior.paths.shape
     diagnostics = {
-        name: {key: x if math.isfinite(x) else None for key, x in values.items()}
-        for name, values in posterior.diagnostics().items()
+        name: _finite(values) for name, values in posterior.diagnostics().items()
     }
     return {
         "regions": region.size,
@@ -43,7 +42,10 @@ def facts_of(
         "states": posterior.states,
         "states_used": len(used),
         "diagnostics": diagnostics,
-        "log_likelihood": float(np.asarray(posterior.trace, float).mean()),
+        "modes": [_finite(vars(mode)) for mode in posterior.modes],
+        "log_likelihood": float(
+            np.asarray(posterior.trace, float).mean(axis=0) @ posterior.weights
+        ),
         "most_frequent": [
             {
                 "state": state,
@@ -62,10 +64,15 @@ def facts_of(
 
 
 def disagreement(facts: dict) -> str | None:
-    """Return a warning if an R-hat in the result of `facts_of` is large, else None."""
+    """Return a warning if an R-hat in the result of `facts_of` is large, else None.
+
+    If there are several modes, it is R-hat in the mode of the largest weight.
+    """
     ratios = {
         _LABELS[name]: values["r_hat"] for name, values in facts["diagnostics"].items()
     }
+    if len(facts["modes"]) > 1:
+        ratios = {"mode with the largest weight": facts["modes"][0]["r_hat"]}
     worst = max(ratios, key=lambda name: ratios[name] or 0)
     if (ratios[worst] or 0) <= _MOST_R_HAT:
         return None
@@ -91,9 +98,29 @@ def table_of(facts: dict) -> str:
         lines.append(
             f"{_LABELS[name]:<28}{_show(ratio, '.3f'):>8}{_show(size, ',.0f'):>18}"
         )
+    lines += _lines_of(facts["modes"])
     rows = [_row(entry) for entry in facts["most_frequent"]]
     fields = list(facts["most_frequent"][0]["emissions"])
     return "\n".join([*lines, "", *_aligned([["state", "cells", "", *fields], *rows])])
+
+
+def _lines_of(modes: Sequence[dict]) -> list[str]:
+    if len(modes) < 2:
+        return []
+    first = f"The posterior has {len(modes)} modes; the states below are of the first:"
+    return ["", first] + [
+        f"weight {mode['weight']:.3f} ± {mode['error']:.3f}, log-likelihood "
+        f"{mode['log_likelihood']:,.0f}, {len(mode['chains'])} chains with R-hat "
+        f"{_show(mode['r_hat'], '.3f')}"
+        for mode in modes
+    ]
+
+
+def _finite(facts: dict) -> dict:
+    """Return the facts with None for numbers that are not finite, for JSON."""
+    return {
+        name: x if np.ndim(x) or math.isfinite(x) else None for name, x in facts.items()
+    }
 
 
 def _row(entry: dict) -> list[str]:

@@ -4,6 +4,7 @@ __all__ = [
     "CLAIM",
     "CellCounts",
     "ChargedHiddenMarkov",
+    "HiddenMarkovMode",
     "HiddenMarkovPosterior",
     "HiddenMarkovState",
     "NoisyCells",
@@ -19,6 +20,7 @@ __all__ = [
     "log_variables",
     "sample_hidden_markov",
     "sweep",
+    "weigh_modes",
 ]
 
 from dpjax.event_logs.charged import CLAIM, ChargedHiddenMarkov, charged_hidden_markov
@@ -31,8 +33,9 @@ from dpjax.event_logs.events import (
     log_variables,
 )
 from dpjax.event_logs.fitting import fit, sample_hidden_markov
+from dpjax.event_logs.modes import weigh_modes
 from dpjax.event_logs.noisy_cells import NoisyCells
-from dpjax.event_logs.posterior import HiddenMarkovPosterior
+from dpjax.event_logs.posterior import HiddenMarkovMode, HiddenMarkovPosterior
 from dpjax.event_logs.sampler import (
     CellCounts,
     HiddenMarkovState,

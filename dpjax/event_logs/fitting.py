@@ -1,8 +1,14 @@
-"""Gibbs sampling of hidden Markov models, given counts of events."""
+"""Gibbs sampling of hidden Markov models, given counts of events.
+
+The likelihood of annealed chains has a power that rises in equal steps from 0.01 to 1
+during the first half of the burn-in. Fewer of them stay in sets of states of little
+posterior probability than of chains that start at power 1.
+"""
 
 __all__ = ["Progress", "check_run", "fit", "sample_hidden_markov"]
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,11 +17,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jaxtyping import Array, ArrayLike, Bool, Key as Keys
+from jaxtyping import Array, ArrayLike, Bool, Float, Key as Keys
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.event_logs.events import cell_counts, check_states, log_variables
+from dpjax.event_logs.modes import Cells, weigh_modes
 from dpjax.event_logs.noise_aware import NoisyState, begin_noisy, sweep_noisy
 from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.posterior import HiddenMarkovPosterior
@@ -29,10 +36,10 @@ from dpjax.event_logs.sampler import (
 from dpjax.releases.released import Released
 
 Progress = Callable[[Iterable[Array]], Iterable[Array]]
-Cells = CellCounts | NoisyCells
 ChainState = HiddenMarkovState | NoisyState
 ChainDraws = tuple[HiddenMarkovState, SweepInfo]
 _BLOCKS = 20  # number of blocks, the steps of a progress bar
+_LEAST_POWER = 0.01  # of the likelihood, at the start of annealed chains
 
 
 def fit(
@@ -49,13 +56,13 @@ def fit(
     burn_in: int | None = None,
     collapsed: bool = False,
     noise_aware: bool = True,
-    selections: int | None = None,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Fit a hidden Markov model to released counts of an event log, by Gibbs chains.
 
     The chains sum over the hidden exact counts, given their noise (see the modules
-    noisy_cells.py and noise_aware.py). With one state the model is naive Bayes.
+    noisy_cells.py and noise_aware.py). They are annealed, and are grouped into modes,
+    which have the weights of `weigh_modes`. With one state the model is naive Bayes.
 
     Args:
         key: typed JAX key.
@@ -77,10 +84,6 @@ def fit(
         noise_aware: False means the plug-in method of the reference, which uses the
             noisy counts as if they were exact, and 0 for negative counts. It is faster,
             but finds events in cells that have none.
-        selections: number of times, in equal parts of the burn-in, at which the half of
-            the chains with the largest log-likelihoods replaces the other half. Chains
-            with different sets of states, which no sweep would change, are left behind.
-            0 keeps all chains. None means 3, or 0 if not `noise_aware`.
         progress: function that wraps the iterable of blocks of sweeps, such as `tqdm`.
             It does not change the draws. None runs all sweeps in one compiled program.
 
@@ -119,17 +122,20 @@ def fit(
         transition=transition,
         collapsed=collapsed,
     )
-    if selections is None:
-        selections = 3 if noise_aware else 0
-    return sample_hidden_markov(
-        key,
-        NoisyCells.of(released, cells) if noise_aware else cells,
+    given = NoisyCells.of(released, cells) if noise_aware else cells
+    check_run(chains, sweeps, burn_in)
+    typed_key(key=key)
+    key_chains, key_modes = jr.split(key)
+    found = sample_hidden_markov(
+        key_chains,
+        given,
         chains=chains,
         sweeps=sweeps,
         burn_in=burn_in,
-        selections=selections,
+        annealed=True,
         progress=progress,
     )
+    return weigh_modes(key_modes, given, found)
 
 
 def sample_hidden_markov(
@@ -139,18 +145,21 @@ def sample_hidden_markov(
     chains: int = 8,
     sweeps: int = 200,
     burn_in: int | None = None,
-    selections: int = 0,
+    annealed: bool = False,
     progress: Progress | None = None,
 ) -> HiddenMarkovPosterior:
     """Run Gibbs chains of a hidden Markov model on noisy or exact counts of events.
 
-    The function works under `jit` and `vmap` if `progress` is None.
+    The function works under `jit` and `vmap` if `progress` is None. All chains have the
+    same weight: see `weigh_modes`.
 
     Args:
         key: typed JAX key.
         cells: counts and model. For exact counts of records, use
             `CellCounts.of(net, event_counts(net, records), states)`.
-        chains, sweeps, burn_in, selections, progress: as for `fit`.
+        chains, sweeps, burn_in, progress: as for `fit`.
+        annealed: whether the chains are annealed, as those of `fit` are (see the module
+            fitting.py). The reference does not anneal them.
 
     Privacy:
         Not private for exact counts, since every draw depends on every record. For
@@ -158,12 +167,11 @@ def sample_hidden_markov(
     """
     typed_key(key=key)
     burn_in = check_run(chains, sweeps, burn_in)
-    whole(0, selections=selections)
     check_states(_model(cells).states, _model(cells).declared)
-    times = np.arange(1, selections + 1) * burn_in // (selections + 1)
+    powers = _powers(sweeps, burn_in) if annealed else None
     if progress is None:
-        return _sample(key, cells, chains, sweeps, burn_in, tuple(times.tolist()))
-    every = _in_blocks(key, cells, chains, sweeps, times, progress)
+        return _sample(key, cells, powers, chains, sweeps, burn_in)
+    every = _in_blocks(key, cells, powers, chains, sweeps, progress)
     return _posterior_of(every, _model(cells), burn_in)
 
 
@@ -186,31 +194,32 @@ def check_run(chains: int, sweeps: int, burn_in: int | None) -> int:
     return burn_in
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def _powers(sweeps: int, burn_in: int) -> np.ndarray:
+    """Return the power of the likelihood in each sweep of annealed chains."""
+    rising = np.linspace(_LEAST_POWER, 1, burn_in // 2)
+    return np.concatenate([rising, np.ones(sweeps - len(rising))])
+
+
+@partial(jax.jit, static_argnums=(3, 4, 5))
 def _sample(
     key: Key,
     cells: Cells,
+    powers: Float[ArrayLike, " sweeps"] | None,
     chains: int,
     sweeps: int,
     burn_in: int,
-    selected: tuple[int, ...],
 ) -> HiddenMarkovPosterior:
     state, keys = _start(key, cells, chains, sweeps)
-    _, every = _advance(cells, state, keys, _at(selected, np.arange(sweeps)))
+    _, every = _advance(cells, state, keys, powers)
     return _posterior_of(every, _model(cells), burn_in)
-
-
-def _at(selected: Sequence[int] | np.ndarray, sweeps: np.ndarray) -> np.ndarray | None:
-    """Whether chains are selected after each sweep; None if they never are."""
-    return np.isin(sweeps, selected) if len(selected) else None
 
 
 def _in_blocks(
     key: Key,
     cells: Cells,
+    powers: np.ndarray | None,
     chains: int,
     sweeps: int,
-    selected: np.ndarray,
     progress: Progress,
 ) -> ChainDraws:
     """Make the draws of `_sample` in blocks of sweeps that share a compiled program."""
@@ -220,8 +229,9 @@ def _in_blocks(
     # The last block is filled with additional sweeps, which are discarded.
     places = np.minimum(np.arange(blocks * size), sweeps - 1).reshape(blocks, size)
     done = []
-    for block, sweeps_of_block in zip(progress(keys[places]), places, strict=True):
-        state, drawn = _advance(cells, state, block, _at(selected, sweeps_of_block))
+    for block, place in zip(progress(keys[places]), places, strict=True):
+        power = None if powers is None else powers[place]
+        state, drawn = _advance(cells, state, block, power)
         done.append(jax.tree.map(np.asarray, drawn))  # waits for the block's end
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:sweeps], *done)
 
@@ -245,39 +255,31 @@ def _advance(
     cells: Cells,
     state: ChainState,
     keys: Keys[Array, " sweeps"],
-    selected: Bool[ArrayLike, " sweeps"] | None,
+    powers: Float[ArrayLike, " sweeps"] | None,
 ) -> tuple[ChainState, ChainDraws]:
     def step(state, inputs):
-        words, is_selected = inputs
+        words, power = inputs
         key = jr.wrap_key_data(words, impl=jr.key_impl(keys))
+        scale = 1.0 if power is None else power
         if isinstance(cells, NoisyCells):
-            state, info = sweep_noisy(key, cells, state)
+            state, info = sweep_noisy(key, cells, state, scale)
             hidden = state.hidden
         else:
-            state, info = sweep(key, cells, state)
+            given = cells if power is None else _raised(cells, power)
+            state, info = sweep(key, given, state)
             hidden = state
         kept = hidden._replace(paths=hidden.paths.astype(np.int8))
-        if is_selected is not None:
-            state = _selected(state, info.log_likelihood, is_selected)
         return state, (kept, info)
 
+    if powers is not None:
+        powers = jnp.asarray(powers, float)
     # Key data, since `jax.debug_key_reuse` fails for keys under `vmap`.
-    return lax.scan(step, state, (jr.key_data(keys), selected))
+    return lax.scan(step, state, (jr.key_data(keys), powers))
 
 
-def _selected(state: ChainState, logs: Array, is_selected: Array) -> ChainState:
-    """Replace the chains with the smaller log-likelihoods by the others."""
-    chains = jnp.arange(len(logs), dtype=jnp.int32)
-    better = jnp.argsort(-logs).astype(jnp.int32)[chains // 2]
-    chosen = jnp.where(is_selected, better, chains)
-    if isinstance(state, NoisyState):
-        return NoisyState(_of_chains(state.hidden, chosen), state.rates[:, chosen])
-    return _of_chains(state, chosen)
-
-
-def _of_chains(state: HiddenMarkovState, chosen: Array) -> HiddenMarkovState:
-    tables = (state.emission, state.initial, state.transition)
-    return HiddenMarkovState(state.paths[:, chosen], *(x[chosen] for x in tables))
+def _raised(cells: CellCounts, power: Array) -> CellCounts:
+    """Raise the likelihood of all counts to a power."""
+    return replace(cells, counts=cells.counts * power)
 
 
 @partial(jax.jit, static_argnums=2)
@@ -293,4 +295,5 @@ def _posterior_of(
         model.declared,
         model.fields,
         info.log_likelihood,
+        info.rates,
     )

@@ -31,7 +31,7 @@ from jaxtyping import Array, Float, Int32
 
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
-from dpjax._types import Key
+from dpjax._types import Key, Scalar
 from dpjax.chains import draw_categorical, draw_log_gamma, log_normalise
 from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.sampler import (
@@ -80,14 +80,17 @@ def begin_noisy(key: Key, cells: NoisyCells, chains: int) -> NoisyState:
 
 
 def sweep_noisy(
-    key: Key, cells: NoisyCells, state: NoisyState
+    key: Key, cells: NoisyCells, state: NoisyState, power: Scalar = 1.0
 ) -> tuple[NoisyState, SweepInfo]:
-    """Run one sweep, which draws tables, then rates, then paths of hidden states."""
+    """Run one sweep, which draws tables, then rates, then paths of hidden states.
+
+    The paths are drawn with their likelihood to a power: rates adapt at power 1.
+    """
     key_moves, key_emission, key_rates, key_paths = jr.split(key, 4)
     _, law = table_laws(cells.model, state.hidden.paths)
     moves = log_normalise(draw_log_gamma(key_moves, law))
     emission = _draw_emission(key_emission, cells, state)
-    rates = _draw_rates(key_rates, cells, state, emission)
+    rates, law_of_rates = _draw_rates(key_rates, cells, state, emission)
     hidden = HiddenMarkovState(state.hidden.paths, emission, moves[:, 0], moves[:, 1:])
     root = cells.roots[rates][..., None]
 
@@ -95,17 +98,21 @@ def sweep_noisy(
         return cells.law(root * share[None, :, None])[0].sum(axis=-1)
 
     shares = jnp.swapaxes(jnp.exp(emission / 2), 0, 1)
-    logs = jnp.moveaxis(lax.map(log_of, shares), 0, -1)
+    logs = power * jnp.moveaxis(lax.map(log_of, shares), 0, -1)
     hidden, info = draw_states_of_cells(key_paths, cells.model, hidden, logs)
-    return NoisyState(hidden, rates), info
+    return NoisyState(hidden, rates), info._replace(rates=jnp.exp(law_of_rates))
 
 
 def _draw_rates(
     key: Key, cells: NoisyCells, state: NoisyState, emission: Emission
-) -> Rates:
-    """Update the rates of all cells: by a draw from their prior, then by steps."""
+) -> tuple[Rates, Float[Array, "chains rates"]]:
+    """Update the rates of all cells: by a draw from their prior, then by steps.
+
+    The second result has the drawn log-probabilities of the prior.
+    """
     key_prior, key_draw, *key_steps = jr.split(key, 2 + len(_REACHES))
-    prior = _draw_prior(key_prior, cells, state.rates)
+    law = _draw_prior(key_prior, cells, state.rates)
+    prior = jnp.broadcast_to(law[None, :, None], (*state.rates.shape, law.shape[-1]))
     share = _of_cells(jnp.exp(emission / 2), state.hidden.paths)
 
     def log_of(rates):
@@ -131,18 +138,17 @@ def _draw_rates(
         inside = new == chosen[0] + step
         gain = jnp.where(inside, prior_of(new) - prior_of(chosen[0]), -jnp.inf)
         chosen = choose(key_choice, chosen, new, gain)
-    return chosen[0]
+    return chosen[0], law
 
 
 def _draw_prior(
     key: Key, cells: NoisyCells, rates: Rates
-) -> Float[Array, "times chains regions rates"]:
+) -> Float[Array, "chains rates"]:
     """Draw log-probabilities of all possible rates, given the rates of all cells."""
     size = cells.roots.size
     member = jax.nn.one_hot(rates, size)
     number = jnp.where(cells.used, member, 0).sum(axis=(0, 2)).astype(float)
-    logs = log_normalise(draw_log_gamma(key, number + 1 / size))
-    return jnp.broadcast_to(logs[None, :, None], (*rates.shape, size))
+    return log_normalise(draw_log_gamma(key, number + 1 / size))
 
 
 def _draw_emission(key: Key, cells: NoisyCells, state: NoisyState) -> Emission:

@@ -1,7 +1,8 @@
 """Posterior draws of the states and probability tables of a hidden Markov model."""
 
-__all__ = ["HiddenMarkovPosterior"]
+__all__ = ["HiddenMarkovMode", "HiddenMarkovPosterior", "largest_r_hat"]
 
+from collections.abc import Sequence
 from functools import partial
 
 import equinox as eqx
@@ -16,14 +17,32 @@ from dpjax._later import diagnostics
 from dpjax._products import einsum
 
 
+class HiddenMarkovMode(eqx.Module):
+    """Chains in one mode of the posterior, which hold one set of hidden states.
+
+    Args:
+        chains: indices of the chains.
+        weight: estimated posterior probability of the mode, among the modes found.
+        error: standard error of `weight`.
+        log_likelihood: average of `HiddenMarkovPosterior.trace` over the chains' draws.
+        r_hat: the larger R-hat of the two statistics of `diagnostics`, of these chains.
+    """
+
+    chains: tuple[int, ...] = eqx.field(static=True)
+    weight: float
+    error: float
+    log_likelihood: float
+    r_hat: float
+
+
 class HiddenMarkovPosterior(eqx.Module):
     """Draws of Gibbs chains for a hidden Markov model of the counts of an event log.
 
     A cell is a pair of a region and a time, and the states of a region form a path. The
     numbering of states is arbitrary in each chain. Results that depend on the numbering
-    use only the chain with the largest average log-likelihood (the first chain if
-    `trace` is None), with states in descending order of their numbers of cells. Within
-    a chain, the numbering is assumed to be constant.
+    use only the chain with the largest average log-likelihood in the mode with the
+    largest weight (the first chain if `trace` is None), with states in descending order
+    of their numbers of cells. Within a chain, the numbering is assumed to be constant.
 
     Args:
         paths: drawn hidden state of every cell, without meaning outside of the paths.
@@ -35,6 +54,11 @@ class HiddenMarkovPosterior(eqx.Module):
         fields: number of levels of each field.
         trace: log-likelihood of all observed counts given the drawn paths and tables;
             None for draws of `charged_hidden_markov`.
+        rates: drawn probabilities of the possible rates of events of a cell; None for
+            chains that are not noise-aware.
+        modes: modes of the posterior that the chains are in, in descending order of
+            their weights, from `weigh_modes`. If there are none, all chains have the
+            same weight.
     """
 
     paths: Int8[Array, "draws times chains regions"]
@@ -44,11 +68,22 @@ class HiddenMarkovPosterior(eqx.Module):
     declared: Bool[Array, "regions times"]
     fields: tuple[int, ...] = eqx.field(static=True)
     trace: Float[Array, "draws chains"] | None
+    rates: Float[Array, "draws chains rates"] | None = None
+    modes: tuple[HiddenMarkovMode, ...] = ()
 
     @property
     def states(self) -> int:
         """Number of hidden states."""
         return self.emission.shape[2]
+
+    @property
+    def weights(self) -> Float[np.ndarray, " chains"]:
+        """Weight of every chain, of sum 1: the chains of a mode share its weight."""
+        chains = self.paths.shape[2]
+        found = np.full(chains, 1 / chains)
+        for mode in self.modes:
+            found[list(mode.chains)] = mode.weight / len(mode.chains)
+        return found
 
     def predict_states(self) -> Int32[Array, "regions times"]:
         """Return each region's most frequent state at each time; -1 outside paths."""
@@ -74,6 +109,8 @@ class HiddenMarkovPosterior(eqx.Module):
     ) -> Float[Array, "regions times"]:
         """Average each cell's likelihood of `counts` over all draws; return the logs.
 
+        The draws have the `weights` of their chains.
+
         A cell is a region at a time. For cells whose counts were not used in the fit,
         the result is a predictive log-likelihood; it is NaN outside of a region's path.
         It has no multinomial coefficients, as the order of events is fixed.
@@ -93,9 +130,9 @@ class HiddenMarkovPosterior(eqx.Module):
                 f"`counts` must have shape {shape}, as from `event_counts`, got "
                 f"{jnp.shape(counts)}."
             )
-        found = _held_out(
-            self.paths, self.emission, array_of(counts, "counts").astype(float)
-        )
+        counts = array_of(counts, "counts").astype(float)
+        weights = jnp.asarray(self.weights, float)
+        found = _held_out(self.paths, self.emission, counts, weights)
         return jnp.where(self.declared, found, jnp.nan)
 
     def diagnostics(self) -> dict[str, dict[str, float]]:
@@ -114,17 +151,21 @@ class HiddenMarkovPosterior(eqx.Module):
                 "`diagnostics` must have at least 4 draws in each chain, got "
                 f"{len(self.paths)}: use more sweeps."
             )
+        return {name: _diagnose(trace) for name, trace in self.traces().items()}
+
+    def traces(self) -> dict[str, Float[np.ndarray, "chains draws"]]:
+        """Return the statistics of `diagnostics`, of every draw."""
         shares = _largest_shares(self.paths, self.declared, self.states)
         traces = {"log_likelihood": self.trace, "largest_state": shares}
-        return {
-            name: _diagnose(np.asarray(trace, float).T)
-            for name, trace in traces.items()
-            if trace is not None
-        }
+        return {k: np.asarray(x, float).T for k, x in traces.items() if x is not None}
 
     def _numbering(self) -> tuple[int, np.ndarray]:
-        """Return the chain with the largest mean trace, and its states by frequency."""
-        chain = 0 if self.trace is None else int(self.trace.mean(axis=0).argmax())
+        """Return the chain that results are of, and its states by frequency."""
+        chain = 0
+        if self.trace is not None:
+            logs = np.asarray(self.trace, float).mean(axis=0)
+            first = self.modes[0].chains if self.modes else range(len(logs))
+            chain = max(first, key=lambda chain: logs[chain])
         alive = np.asarray(self.declared).T
         paths = np.asarray(self.paths)[:, :, chain][:, alive]
         counts = np.bincount(paths.ravel(), minlength=self.states)
@@ -132,7 +173,7 @@ class HiddenMarkovPosterior(eqx.Module):
 
 
 @jax.jit
-def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
+def _held_out(paths: Array, emission: Array, counts: Array, weights: Array) -> Array:
     logs = jnp.log(jnp.maximum(emission, jnp.finfo(emission.dtype).tiny))
 
     def add(total, draw):
@@ -140,11 +181,12 @@ def _held_out(paths: Array, emission: Array, counts: Array) -> Array:
         every = einsum("rtl,ckl->tcrk", counts, table)
         chosen = states.astype(jnp.int32)[..., None]
         cell = jnp.take_along_axis(every, chosen, axis=-1)[..., 0]
-        return jnp.logaddexp(total, jax.nn.logsumexp(cell, axis=1)), None
+        mean = jax.nn.logsumexp(cell, axis=1, b=weights[None, :, None])
+        return jnp.logaddexp(total, mean), None
 
     start = jnp.full((counts.shape[1], counts.shape[0]), -jnp.inf)
     total, _ = lax.scan(add, start, (paths, logs))
-    return total.T - jnp.log(paths.shape[0] * paths.shape[2])
+    return total.T - jnp.log(paths.shape[0])
 
 
 @partial(jax.jit, static_argnums=2)
@@ -164,3 +206,11 @@ def _diagnose(draws: np.ndarray) -> dict[str, float]:
             "r_hat": float(diagnostics.split_gelman_rubin(draws)),
             "effective_size": float(diagnostics.effective_sample_size(draws)),
         }
+
+
+def largest_r_hat(posterior: HiddenMarkovPosterior, chains: Sequence[int]) -> float:
+    """Return the larger R-hat of the two statistics, of some of the chains."""
+    found = [
+        _diagnose(trace[list(chains)])["r_hat"] for trace in posterior.traces().values()
+    ]
+    return float(np.nan_to_num(found, nan=1.0, posinf=np.inf).max())

@@ -58,8 +58,7 @@ class CellCounts(Unpickled, eqx.Module):
             last axis has the levels of one field after the other.
         declared: whether each cell is on its region's path of hidden states.
         observed: whether the counts of each cell are used.
-        fields: number of levels of each field.
-        states: number of hidden states.
+        fields, states: number of levels of each field, and of hidden states.
         emission: Dirichlet parameter of every level of a field.
         transition: Dirichlet parameter of every transition and every first state.
         truncation: number M > 1; each of a field's K levels has a probability of at
@@ -163,16 +162,17 @@ class SweepInfo(NamedTuple):
     Attributes:
         log_likelihood: log-likelihood of all observed counts given the drawn paths and
             tables. It is not private if the counts are exact.
+        rates: drawn probabilities of a cell's rates, if the counts are noisy.
     """
 
     log_likelihood: Float[Array, " chains"]
+    rates: Float[Array, "chains rates"] | None = None
     __repr__ = shapes_only
 
 
 def begin(key: Key, cells: CellCounts, chains: int) -> HiddenMarkovState:
     """Return a start of all chains, with uniform tables and random hidden states."""
-    regions, times, levels = cells.counts.shape
-    states = cells.states
+    (regions, times, levels), states = cells.counts.shape, cells.states
     paths = jr.randint(key, (times, chains, regions), 0, states, jnp.int32)
     sizes = np.repeat(cells.fields, cells.fields)
     emission = jnp.broadcast_to(-jnp.log(sizes.astype(float)), (chains, states, levels))

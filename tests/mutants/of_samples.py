@@ -8,6 +8,7 @@ _CHAINS, _EVENTS = (
     "tests/test_hidden_markov_paid.py::",
 )
 _NOISY = "tests/test_hidden_markov_noise.py::"
+_MODES = "tests/test_hidden_markov_modes.py::"
 _TOLD_APART = "test_no_output_tells_neighbours_apart_by_more_than_epsilon"
 _CHARGED = "test_draws_are_charged_before_they_are_made_and_made_of_what_is_charged"
 _EXACT = "tests/test_exact_draws.py::"
@@ -235,11 +236,19 @@ MUTANTS = (
         (_NOISY + "test_noisy_data_from_the_prior_give_the_prior_back",),
     ),
     Mutant(
-        "branch left out",
-        "events: the worse chains are kept",
-        "event_logs/fitting.py",
-        "jnp.argsort(-logs)",
-        "jnp.argsort(logs)",
-        (_NOISY + "test_one_half_of_the_chains_replaces_the_other",),
+        "law changed",
+        "events: modes are weighed without the constant of g",
+        "event_logs/modes.py",
+        ".sum(axis=(1, 2)) - constant.sum()",
+        ".sum(axis=(1, 2))",
+        (_MODES + "test_weights_are_posterior_probabilities[False]",),
+    ),
+    Mutant(
+        "law changed",
+        "events: each chain has the weight of its mode",
+        "event_logs/posterior.py",
+        "= mode.weight / len(mode.chains)",
+        "= mode.weight",
+        (_MODES + "test_means_and_predictions_have_the_weights_of_the_modes",),
     ),
 )

@@ -32,8 +32,6 @@ def add(commands) -> None:
         command.number(f"--{name}", help, 1.0, float)
     command.common("--seed", help="seed of the chains")
     command.flag("--no-noise-aware", "treat noisy counts as exact, as the paper does")
-    help = "how often better chains replace others during burn-in (default: 3, or 0)"
-    command.number("--selections", help)
     command.add_argument(
         "--out",
         help="file to write: .csv with the most frequent state of every cell, in "
