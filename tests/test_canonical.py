@@ -106,7 +106,7 @@ def saved(variables, values, **more):
     statistic = NetworkCounts(net)
     noise = DiscreteLaplace.of(statistic, budget_of(1, "add-remove"))
     exact = np.array(values, np.int64)
-    return file_format.dump((exact, statistic, noise, None, None, 1))
+    return file_format.dump((exact, statistic, noise, None, None, 1, ()))
 
 
 ODD = {

@@ -48,7 +48,8 @@ def released():
     levels = {"<b>": ["no & never", "yes"], "y": [0, 1], "z": ["a", "b", "c"]}
     net = dp.BayesNet.from_parents(levels, {"<b>": [], "y": ["<b>"], "z": ["y"]})
     rows = {"<b>": ["yes", "no & never"] * 20, "y": [1, 0] * 20, "z": ["a", "c"] * 20}
-    return dp.release(net, rows, epsilon="1/2", adjacency="replace-one")
+    about = {"steward": "A & B", "record": "a visit", "region": "Ruritania"}
+    return dp.release(net, rows, epsilon="1/2", adjacency="replace-one", about=about)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_a_page_is_whole_and_needs_no_network(released):
     assert page.all("html") == [{"lang": "en"}]
     assert all(attrs["scope"] == "col" for attrs in page.all("th"))
     assert all(attrs["aria-hidden"] == "true" for attrs in page.all("svg"))
-    assert {"no & never", "y"} <= {*page.text}
+    assert {"no & never", "y", "What a row is", "a visit", "A & B"} <= {*page.text}
     assert "<b>" in page.text
     assert not page.all("b")
 
@@ -99,6 +100,8 @@ def test_all_forms_have_the_posterior_and_the_public_facts(released, tmp_path):
     assert [row["level"] for row in rows if row["table"] == "z"] == [*"abcabc"]
     entry = (tmp_path / "r.yaml").read_text().splitlines()
     assert "      epsilon: 0.5" in entry
+    assert '    data_curators: ["A & B"]' in entry
+    assert '    data_product_region: "Ruritania"' in entry
     with pytest.raises(ValueError, match=r"`path` must end in \.html or \.json"):
         made.save(tmp_path / "r.pdf")
 

@@ -559,7 +559,9 @@ def check_release(document):
     alone = mechanism["kind"] == LAPLACE
     required = "guarantee library mechanism parents records statistic values variables"
     required = [*required.split(), *(["sensitivity"] if alone else [])]
-    members(content, required, ["hidden_states"], "`content`")
+    optional = ["hidden_states", *["about"][: version >= 3]]
+    members(content, required, optional, "`content`")
+    check_about(content.get("about", {"title": "none"}))
     library = content["library"]
     need(isinstance(library, str) and len(library) <= 40, "`library` is no name")
     integer(content.get("hidden_states", 1), 1, MOST, "`hidden_states`")
@@ -635,6 +637,20 @@ def check_split(mechanism, parts, change, epsilon):
         check_noise(part, budget, change)
     yield "scales", f"{change} / ε of each table"
     yield "certificates", "every ratio of neighbouring probabilities ≤ exp(1 / scale)"
+
+
+# ---- Public facts.
+
+FACTS = "title description record period region steward contact published use".split()
+
+
+def check_about(facts):
+    """Raise unless these are public facts for readers, of which nothing depends."""
+    need(isinstance(facts, dict) and facts, "`about` has no facts")
+    for name, text in facts.items():
+        need(name in FACTS, f"`about` has the unknown fact {name!r:.60}")
+        is_line = isinstance(text, str) and text.strip() and text.isprintable()
+        need(is_line and len(text) <= 2000, f"the fact {name!r} is no line of text")
 
 
 # ---- Ledgers.

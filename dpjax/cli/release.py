@@ -6,6 +6,7 @@ import argparse
 import json
 from dataclasses import replace
 
+from dpjax._documents import parse_json, read_text
 from dpjax.cli.databases import opened
 from dpjax.cli.models import model_of
 from dpjax.cli.options import (
@@ -19,6 +20,7 @@ from dpjax.cli.options import (
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
 from dpjax.privacy import Guarantee, budget_of
+from dpjax.releases.about import about_of
 from dpjax.releases.publish import release
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
@@ -30,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
     what = model_of(options, schema)
     budget = _budget_of(options)
     refuse_unwritable(options)
+    about = _about_of(options.about)
     ledger = ledger_of(options)
     if ledger is not None:
         ledger.require(budget, options.part)  # before the table is touched
@@ -48,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
             ledger=ledger,
             part=options.part,
             ignore=[*unused, *options.ignore],
+            about=about,
         )
     released = replace(released, hidden_states=options.states)
     released.save(options.out)
@@ -68,6 +72,14 @@ def _budget_of(options: argparse.Namespace) -> Guarantee:
             )
     rows = 1 if rows is None else rows
     return budget_of(options.epsilon, options.adjacency, contributions=rows)
+
+
+def _about_of(path: str | None) -> dict[str, str]:
+    facts = {} if path is None else parse_json(read_text(path, "about"), "about")
+    if not isinstance(facts, dict):
+        raise ValueError('`about` must be a JSON object, such as {"title": "…"}.')
+    about_of(facts)  # before the ledger is opened
+    return facts
 
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:

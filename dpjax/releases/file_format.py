@@ -29,6 +29,7 @@ from dpjax.data.schema import Schema
 from dpjax.mechanisms import MECHANISMS, ExactMechanism, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
+from dpjax.releases.about import about_of
 from dpjax.releases.exact_levels import exact_level, parsed_level, with_levels
 from dpjax.statistics import STATISTICS, Statistic
 
@@ -39,10 +40,16 @@ _MOST_UNLISTED = 100_000  # levels that a file need not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 Parts = tuple[
-    Array | np.ndarray, Statistic, ExactMechanism, int | None, int | None, int
+    Array | np.ndarray,
+    Statistic,
+    ExactMechanism,
+    int | None,
+    int | None,
+    int,
+    tuple[tuple[str, str], ...],
 ]
-"""Values, statistic, mechanism, public n, suggested number of hidden states, and the
-most rows of a person."""
+"""Values, statistic, mechanism, public n, suggested number of hidden states, the most
+rows of a person, and public facts."""
 
 
 class UnreadableRelease(ValueError):
@@ -127,7 +134,7 @@ def _version(content: dict[str, Any]) -> int:
 
     It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
     samples of some families did, a combination of levels is impossible, a person has
-    several rows, or a number is beyond 2^29.
+    several rows, or a number is beyond 2^29. It is 3 if public facts are stated.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -136,12 +143,13 @@ def _version(content: dict[str, Any]) -> int:
     wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
     several = "contributions" in content["guarantee"]
     lowest = 2 if new or wide or several or "impossible" in content else 1
+    lowest = _CANONICAL if "about" in content else lowest
     statistic = STATISTICS[content["statistic"]["kind"]]
     mechanism = MECHANISMS[content["mechanism"]["kind"]]
     if issubclass(mechanism, ParameterMechanism) and "family" in content["statistic"]:
         first = content["statistic"]["family"] in mechanism.first_families
         if not first or content["mechanism"]["kind"] != mechanism.kind:
-            lowest = 2
+            lowest = max(lowest, 2)
     return max(lowest, statistic.format_version, mechanism.format_version)
 
 
@@ -172,7 +180,10 @@ def _derive(content: dict[str, Any]) -> Parts:
     zeros = statistic.zeros
     if zeros is not None and (not maker.additive or values[zeros].any()):
         raise InconsistentRelease("`values` must be 0 for impossible combinations.")
-    return values, statistic, mechanism, n, states, cost.contributions
+    about = about_of(content.get("about"))
+    if "about" in content and not about:
+        raise InconsistentRelease("`about` must have a fact, or be left out.")
+    return values, statistic, mechanism, n, states, cost.contributions, about
 
 
 def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
@@ -193,7 +204,7 @@ def _refuse_missing(
 
 
 def _describe(parts: Parts) -> dict[str, Any]:
-    values, statistic, mechanism, n, hidden_states, contributions = parts
+    values, statistic, mechanism, n, hidden_states, contributions, about = parts
     net = statistic.network
     impossible = {} if net is None else net.schema.to_json()
     return {
@@ -208,6 +219,7 @@ def _describe(parts: Parts) -> dict[str, Any]:
         "mechanism": mechanism.describe(),
         "values": np.asarray(values).astype(np.int64).tolist(),
         **({} if hidden_states is None else {"hidden_states": hidden_states}),
+        **({"about": dict(about)} if about else {}),
     }
 
 

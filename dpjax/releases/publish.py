@@ -2,7 +2,7 @@
 
 __all__ = ["release"]
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from dpjax.data.sources import Table
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
+from dpjax.releases.about import about_of
 from dpjax.releases.measuring import Rows, measured
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals, Statistic
@@ -43,6 +44,7 @@ def release(
     multiplicity: str | None = None,
     weights: str | None = None,
     mesh: Mesh | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> Released:
     """Release noisy sufficient statistics or posterior draws, with an exact guarantee.
 
@@ -92,6 +94,10 @@ def release(
             which a row counts. `contributions` is then the largest sum of the weights
             of one person's rows. Only under "add-remove".
         mesh: devices on which to count; None means the default device.
+        about: public facts for the readers of the release, by name: "title",
+            "description", "record" (what a row is), "period", "region", "steward",
+            "contact", "published" and "use". They are part of the file and of its hash,
+            and must not depend on the records.
 
     Returns:
         The release, with all metadata needed to use and verify it.
@@ -120,7 +126,7 @@ def release(
         )
     budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
     _refuse_part(part, ledger)
-    k = budget.contributions
+    k, facts = budget.contributions, about_of(about)
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
     statistic = _statistic(recipe, what, budget.adjacency)
@@ -152,7 +158,7 @@ def release(
     values = private.draw(given)
     if statistic.zeros is not None:
         values = np.where(statistic.zeros, 0, np.asarray(values))
-    return Released(values, statistic, private, n, contributions=k)
+    return Released(values, statistic, private, n, contributions=k, about=facts)
 
 
 def _check_columns(

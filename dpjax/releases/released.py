@@ -25,6 +25,7 @@ from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Adjacency, Guarantee, unit_of
 from dpjax.releases import file_format
+from dpjax.releases.about import about_of
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.projection import project
 
@@ -78,6 +79,7 @@ class Released(Unpickled, eqx.Module):
         hidden_states: public suggestion of the number of hidden states to fit to an
             event log; None for no suggestion.
         contributions: the most rows of a person; they are all protected together.
+        about: public facts for readers, as pairs of a name and a text (see `release`).
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -92,6 +94,9 @@ class Released(Unpickled, eqx.Module):
     n: Scalar | None = eqx.field(converter=_as_number)
     hidden_states: int | None = eqx.field(static=True, default=None)
     contributions: int = eqx.field(static=True, default=1)
+    about: tuple[tuple[str, str], ...] = eqx.field(
+        static=True, default=(), converter=about_of
+    )
 
     def __post_init__(self):
         self.values = _as_values(self.values, self.statistic, self.n)
@@ -219,13 +224,13 @@ class Released(Unpickled, eqx.Module):
             )
         n = None if self.n is None else int(self.n)
         made = self.values, self.statistic, self.mechanism, n
-        return file_format.dump((*made, self.hidden_states, self.contributions))
+        rest = self.hidden_states, self.contributions, self.about
+        return file_format.dump((*made, *rest))
 
     @classmethod
     def from_text(cls, text: str) -> "Released":
         """Read and verify the content of a release file, with the errors of `load`."""
-        values, statistic, mechanism, n, states, rows = file_format.parse(text)
-        return cls(values, statistic, mechanism, n, states, rows)
+        return cls(*file_format.parse(text))
 
     def __repr__(self) -> str:
         try:

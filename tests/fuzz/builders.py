@@ -108,7 +108,7 @@ def released(statistic, mechanism, values=None, n=5, rows=1) -> bytes:
     if values is None:
         values = np.zeros(statistic.length, np.int32)
     values = jnp.asarray(values, jnp.int32)
-    return file_format.dump((values, statistic, mechanism, n, None, rows)).encode()
+    return file_format.dump((values, statistic, mechanism, n, None, rows, ())).encode()
 
 
 def noisy(statistic, adjacency=ONE) -> bytes:

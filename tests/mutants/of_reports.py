@@ -39,6 +39,22 @@ MUTANTS = (
         (_IN + "test_a_persons_rows_and_delta_are_in_the_words",),
     ),
     Mutant(
+        "limit weakened",
+        "public facts: a file of version 1 has some",
+        "releases/file_format.py",
+        'lowest = _CANONICAL if "about" in content else lowest',
+        "lowest = lowest + 0",
+        ("tests/test_about.py::test_a_file_has_facts_from_version_3_on",),
+    ),
+    Mutant(
+        "limit weakened",
+        "public facts: text of several lines",
+        "releases/about.py",
+        "is_text(text) and text.strip() and text.isprintable()",
+        "is_text(text) and text.strip()",
+        ("tests/test_about.py::test_other_facts_are_refused_and_nothing_is_charged",),
+    ),
+    Mutant(
         "law changed",
         "report: the noise of one cell for that of a total",
         _RESULTS,

@@ -40,6 +40,13 @@ def add(commands) -> None:
     command.common("--adjacency", "--contributions")
     _add_columns(command)
     command.add_argument("--out", required=True, help="release file to write")
+    command.add_argument(
+        "--about",
+        metavar="FILE",
+        help="JSON file of public facts for readers, which become a part of the "
+        "release: title, description, record (what a row is), period, region, "
+        "steward, contact, published, use",
+    )
     _add_ledger(command)
     command.common("--ignore", "--json")
     _add_choices(command)

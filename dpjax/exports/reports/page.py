@@ -28,6 +28,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .6rem; }
 """
 _STATISTICS = {"mean", "count", "sd", "lower", "upper"}
 _NUMBER = ' class="number"'
+_HEADINGS = {"record": "What a row is", "use": "Intended use"}
 _LONGEST = 400  # rows of a table on the page
 
 
@@ -53,11 +54,13 @@ def page_of(content: Mapping[str, Any]) -> str:
 
 def _published(content: Mapping[str, Any]) -> str:
     facts = content["published"]
+    about: Mapping[str, str] = content["about"]
     records = facts["records"]
     return _section(
         "What is published",
         _list(
             {
+                **{_HEADINGS.get(x) or x.capitalize(): about[x] for x in about},
                 "Content": facts["what"],
                 "Noise": facts["mechanism"],
                 "Published numbers": f"{facts['numbers']:,}",

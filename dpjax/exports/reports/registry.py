@@ -20,18 +20,20 @@ def entry_of(released: Released, title: str) -> dict[str, Any]:
         privacy deployment registry" (arXiv:2509.13509), and the entries of the registry
         itself.
     """
-    cost = released.guarantee()
+    cost, facts = released.guarantee(), dict(released.about)
+    description = facts.get("description", what_in_words(released))
+    curators = [facts["steward"]] if "steward" in facts else []
     return {
         "status": "Draft",
         "deployment": {
             "product": {
                 "name": title,
-                "data_curators": [],
-                "intended_use": "",
+                "data_curators": curators,
+                "intended_use": facts.get("use", ""),
                 "data_product_type": "Statistical model",
-                "data_product_region": "",
-                "description": what_in_words(released),
-                "publication_date": "",
+                "data_product_region": facts.get("region", ""),
+                "description": description,
+                "publication_date": facts.get("published", ""),
             },
             "dp_flavor": {"name": _FLAVOURS.get(cost.kind, cost.kind)},
             "privacy_loss": {

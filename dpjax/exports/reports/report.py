@@ -37,8 +37,8 @@ class Report:
 
     Attributes:
         content: mappings, lists, text and numbers, which JSON can hold. Its parts are
-            `title`, `published`, `protection`, `variables`, `results`, `budget` (None
-            without a ledger), `verification` and `registry`.
+            `title`, `about`, `published`, `protection`, `variables`, `results`,
+            `budget` (None without a ledger), `verification` and `registry`.
     """
 
     content: Mapping[str, Any]
@@ -109,11 +109,13 @@ def report(
             has no posterior.
     """
     probability(level=level)
-    cost, title = released.guarantee(), f"A private release of {_names(released)}"
+    cost, facts = released.guarantee(), dict(released.about)
+    title = facts.get("title", f"A private release of {_names(released)}")
     epsilon = cost.numbers.get("epsilon")
     found = results_of(released, level)
     content = {
         "title": title,
+        "about": {name: text for name, text in facts.items() if name != "title"},
         "published": {
             "what": what_in_words(released),
             "mechanism": mechanism_in_words(released.mechanism),
