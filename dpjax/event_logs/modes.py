@@ -208,7 +208,7 @@ def _tables(
 
 def _orders(emission: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the order of states in which each table is closest to `target`."""
-    near = np.sqrt(target) @ np.sqrt(np.swapaxes(emission, 1, 2))
+    near = np.matmul(np.sqrt(target), np.sqrt(np.swapaxes(emission, 1, 2)))
     return np.stack([optimize.linear_sum_assignment(-x)[1] for x in near])
 
 

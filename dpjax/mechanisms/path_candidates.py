@@ -33,9 +33,7 @@ from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 _DIGITS = 60
-_ROUNDED = (
-    4  # units of 2^-40: four scores are each within one unit of their exact value
-)
+_ROUNDED = 4  # units of 2^-40: four scores are each within one of their exact values
 _MOST_STATES, _MOST_UNITS, _MOST_NUMBERS = 127, 10_000, 1 << 22
 _DECIMALS: Any = np.frompyfunc(decimal.Decimal, 1, 1)
 _EXP = np.frompyfunc(lambda x: x.exp(), 1, 1)  # of decimals, correctly rounded

@@ -180,6 +180,8 @@ class HiddenMarkovSample(Recipe):
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> HiddenMarkovSampler:
         """Make the sampler of a hidden Markov model."""
+        if statistic.network is not None:
+            statistic.network.refuse_impossible(f"the mechanism {self.kind!r}")
         cost = PureDP.of(budget, "budget")
         given = cost.epsilon, cost.adjacency
         return HiddenMarkovSampler.calibrate(statistic, *given, **vars(self))

@@ -18,6 +18,7 @@ from jaxtyping import Array, Int
 
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.distributions.gamma_draws import draw_dirichlet
 from dpjax.event_logs import (
     cell_counts,
     check_states,
@@ -85,7 +86,7 @@ def _drawn_tables(key: Key, statistic: NetworkCounts, states: int) -> PathTables
     keys = jr.split(key, len(fields) + 2)
 
     def rows(key, rows, size):
-        return jnp.log(jr.dirichlet(key, jnp.ones(size), (1, rows)))
+        return jnp.log(draw_dirichlet(key, jnp.ones(size), (1, rows)))
 
     levels = [rows(k, states, x.size) for k, x in zip(keys[2:], fields, strict=True)]
     emission = jnp.concatenate(levels, axis=2)

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.scipy.stats import norm
+from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from dpjax._types import Key
@@ -111,7 +111,7 @@ def _simulated(
         for leaf in net.leaves:
             mean, sd = (x[..., None] for x in normal[leaf.name])
             edges = jnp.broadcast_to(_edges(leaf), (*mean.shape[:-1], BINS - 1))
-            tables[leaf.name] = _shares(norm.cdf((edges - mean) / sd))
+            tables[leaf.name] = _shares(ndtr((edges - mean) / sd))
         truth = flatten(binned, tables, "tables")
         key_levels, *keys = jr.split(key_records, 1 + len(places))
         levels = sample_records(key_levels, truth, binned, n)
