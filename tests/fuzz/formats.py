@@ -19,7 +19,6 @@ from pyarrow import parquet
 
 import dpjax as dp
 from dpjax._documents import canonical_json, escaped_json
-from dpjax.releases import file_format
 from dpjax.statistics import NetworkCounts
 from dpjax.study.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
 from tests.helpers.release_files import rehashed
@@ -89,10 +88,7 @@ def _read_table(path: pathlib.Path) -> None:
 def _read_release(path: pathlib.Path) -> None:
     text = path.read_bytes()
     released = dp.load(path)
-    n = None if released.n is None else int(released.n)
-    drawn = released.values, released.statistic, released.mechanism, n
-    parts = *drawn, released.hidden_states, released.contributions
-    again = file_format.dump(parts)
+    again = released.to_text()
     text = gzip.decompress(text) if path.suffix == ".gz" else text
     stated, derived = json.loads(text)["content"], json.loads(again)["content"]
     derived["library"] = stated["library"]
