@@ -86,7 +86,7 @@ def _drawn_tables(key: Key, statistic: NetworkCounts, states: int) -> PathTables
     keys = jr.split(key, len(fields) + 2)
 
     def rows(key, rows, size):
-        return jnp.log(draw_dirichlet(key, jnp.ones(size), (1, rows)))
+        return jnp.log(draw_dirichlet(key, jnp.ones((1, rows, size))))
 
     levels = [rows(k, states, x.size) for k, x in zip(keys[2:], fields, strict=True)]
     emission = jnp.concatenate(levels, axis=2)
