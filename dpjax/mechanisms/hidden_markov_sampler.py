@@ -3,7 +3,7 @@
 The samples are among public candidates, and drawn without rounding.
 """
 
-__all__ = ["HiddenMarkovSampler", "PathTables", "path_log_likelihoods"]
+__all__ = ["HiddenMarkovSampler", "PathTables", "path_log_likelihoods", "tables_of"]
 
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -50,6 +50,13 @@ def path_log_likelihoods(
 
     alpha, _ = lax.scan(step, tables.first[:, None] + cells[0], cells[1:])
     return logsumexp(alpha, axis=2).sum(axis=1)
+
+
+def tables_of(candidates: Candidates) -> PathTables:
+    """Return the logarithms of the candidates' probabilities."""
+    with np.errstate(divide="ignore"):
+        tables = [np.log(x / candidates.units) for x in candidates.tables]
+    return PathTables(*(jnp.asarray(x, float) for x in tables))
 
 
 @base.MECHANISMS.add
@@ -149,18 +156,13 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     def sample(self, key: Key, exact: Int[Array, " m"]) -> Float[Array, "samples _"]:
         """Draw indices of candidates in real arithmetic, one in each row."""
         typed_key(key=key)
-        logs = path_log_likelihoods(self._counts(exact).astype(float), self.tables)
+        logs = path_log_likelihoods(
+            self._counts(exact).astype(float), tables_of(self.candidates)
+        )
         drawn = jr.categorical(
             key, logs / float(self.temperature), shape=(self.samples,)
         )
         return drawn[:, None].astype(float)
-
-    @property
-    def tables(self) -> PathTables:
-        """Logarithms of the candidates' probabilities."""
-        with np.errstate(divide="ignore"):
-            tables = [np.log(x / self.candidates.units) for x in self.candidates.tables]
-        return PathTables(*(jnp.asarray(x, float) for x in tables))
 
     def _counts(self, exact: Int[Array, " m"]) -> Int[Array, "regions times levels"]:
         layout = self.statistic.layout

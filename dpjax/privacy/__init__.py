@@ -8,6 +8,7 @@ __all__ = [
     "Adjacency",
     "ApproximateDP",
     "BudgetExceeded",
+    "Charge",
     "Epsilon",
     "Guarantee",
     "Law",
@@ -55,6 +56,7 @@ from dpjax.privacy.kinds import (
     largest_log_ratio,
 )
 from dpjax.privacy.ledger import BudgetExceeded, Ledger
+from dpjax.privacy.ledger_lines import Charge
 from dpjax.privacy.rounding import (
     Epsilon,
     exact_epsilon,

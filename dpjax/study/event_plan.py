@@ -26,7 +26,11 @@ from dpjax.event_logs import (
     fit,
     log_variables,
 )
-from dpjax.mechanisms.hidden_markov_sampler import PathTables, path_log_likelihoods
+from dpjax.mechanisms.hidden_markov_sampler import (
+    PathTables,
+    path_log_likelihoods,
+    tables_of,
+)
 from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
 from dpjax.privacy import REPLACE_ONE, PureDP
 from dpjax.releases.released import Released
@@ -63,7 +67,7 @@ def event_outlooks(
         best = path_log_likelihoods(counts, truth)[0]
         values = [x.sample(key_noise, exact) for x in made]
         noisy = Released(values[0], statistic, made[0], public)
-        learned = _tables_of(fit(key_fit, noisy, states)), made[1].tables
+        learned = _tables_of(fit(key_fit, noisy, states)), tables_of(made[1].candidates)
         logs = [path_log_likelihoods(counts, tables) for tables in learned]
         averaged = jax.nn.logsumexp(logs[0]) - np.log(len(logs[0]))
         drawn = logs[1][int(values[1][0, 0])]
