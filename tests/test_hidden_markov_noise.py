@@ -149,7 +149,7 @@ def test_noisy_data_from_the_prior_give_the_prior_back(key, rng):
 
 @pytest.mark.thorough
 def test_a_wrong_prior_of_noisy_data_is_noticed(key, rng):
-    assert joint_p_values(key, rng, 3.0)[0] < ALPHA
+    assert joint_p_values(key, rng, 4.0)[0] < ALPHA
 
 
 @pytest.mark.thorough

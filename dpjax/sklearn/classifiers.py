@@ -3,7 +3,7 @@
 __all__ = ["PrivateBayesNetClassifier", "PrivateNaiveBayes"]
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class PrivateNaiveBayes(_PrivateClassifier):
         adjacency: Any = None,
         mechanism: Any = "laplace",
         ledger: Any = None,
-        target: str = "class",
+        target: Any = "class",
     ) -> None:
         self.schema = schema
         self.classes = classes
@@ -159,13 +159,13 @@ class PrivateBayesNetClassifier(_PrivateClassifier):
         self,
         schema: Any = None,
         *,
-        parents: Mapping[str, Sequence[str]] | None = None,
+        parents: Any = None,
         classes: Any = None,
         epsilon: Any = None,
         adjacency: Any = None,
         mechanism: Any = "laplace",
         ledger: Any = None,
-        target: str = "class",
+        target: Any = "class",
     ) -> None:
         self.schema = schema
         self.parents = parents
