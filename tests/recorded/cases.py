@@ -21,7 +21,9 @@ HERE = pathlib.Path(__file__).parent
 release, load, posterior = dp.release, dp.load, dp.posterior
 sweep, Interval = dp.sweep, dp.Interval
 read_schema, read_network = dp.Schema.from_json, dp.BayesNet.from_json
-read_bif, fit = dp.BayesNet.from_bif, dp.event_logs.fit
+read_bif, CellCounts = dp.BayesNet.from_bif, dp.event_logs.CellCounts
+sample_hidden_markov = dp.event_logs.sample_hidden_markov
+cell_counts = dp.event_logs.cell_counts
 Ledger, PureDP = dp.Ledger, dp.privacy.PureDP
 study_key, release_key = dp.study_key, dp.noise.keys.release_key
 FAMILIES = dp.families.FAMILIES
@@ -203,9 +205,9 @@ def encoded():
 
 
 def states():
-    found = fit(
-        study_key(5), released("events"), 2, chains=2, sweeps=6, noise_aware=False
-    )
+    counts = cell_counts(released("events").statistic, released("events").values)
+    cells = CellCounts.of(released("events").net, jnp.maximum(counts, 0), 2)
+    found = sample_hidden_markov(study_key(5), cells, chains=2, sweeps=6)
     return {"paths": found.paths, "emissions": found.emissions()}
 
 
