@@ -1,6 +1,7 @@
 """Posteriors in the forms of other programs agree with the posterior."""
 
 import io
+import pathlib
 import sys
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
-from dpjax.exports import to_bif, to_dataframe, to_networkx, to_pgmpy, to_xarray
+from dpjax.exports import report, to_bif, to_dataframe, to_networkx, to_pgmpy, to_xarray
 
 SCHEMA = dp.Schema(
     {
@@ -108,8 +109,8 @@ def test_only_networks_are_written_as_networks():
 
 @pytest.mark.thorough
 def test_pgmpy_reads_the_file_and_gives_the_same_marginals(posterior, tmp_path):
-    inference = pytest.importorskip("pgmpy.inference")
-    readwrite = pytest.importorskip("pgmpy.readwrite")
+    inference = pytest.importorskip("pgmpy.inference", reason="of engines")
+    readwrite = pytest.importorskip("pgmpy.readwrite", reason="of engines")
     plain = {"a": ["no", "yes"], "b": ["low", "mid", "high"], "c": ["0", "1"]}
     net = dp.BayesNet.from_parents(plain, {"b": ["a"], "c": ["b", "a"]})
     records = {name: levels[:2] * 20 for name, levels in plain.items()}
@@ -194,3 +195,22 @@ def test_an_absent_package_is_named_with_what_installs_it(posterior, monkeypatch
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match=r'needs networkx: pip install "dpjax\[netw'):
         to_networkx(posterior)
+
+
+RECORDED = pathlib.Path(__file__).parent / "recorded"
+
+
+@pytest.mark.parametrize("name", ["multivariate-gaussian", "mixed-totals"])
+def test_matrices_and_numeric_leaves_have_rows_and_reports(name):
+    [path] = RECORDED.glob(f"format_*/{name}.json")
+    released = dp.load(path)
+    posterior: Any = dp.posterior(released)
+    frame = to_dataframe(posterior).set_index("parameter")
+    if name == "mixed-totals":
+        found, wanted = frame.loc["age.mean", "mean"], posterior.mean()["age"]["mean"]
+    else:
+        found, wanted = frame.loc["mean", "mean"], posterior.mean()["mean"]
+        assert frame.loc["covariance", "lower"].isna().all()
+    np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-6)
+    rows = sum(frame["lower"].notna())
+    assert report(released).to_csv().count("\n") == 1 + rows

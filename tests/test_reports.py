@@ -159,7 +159,7 @@ def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys)
     assert main([*command, "--ledger", str(tmp_path / "l.jsonl")]) == 0
     assert "A private release of" in capsys.readouterr().out
     page = Page(out.read_text())
-    assert {"The privacy budget", "epsilon = 1/4", "the <first> one"} <= {*page.text}
+    assert {"The privacy budget", "ε = 1/4", "the <first> one"} <= {*page.text}
     before = sorted(tmp_path.iterdir())
     for wrong in (["--out", "x.txt"], ["--level", "2"], ["--ledger", "no.jsonl"]):
         assert main([*command, *wrong]) == 2

@@ -81,7 +81,7 @@ def test_each_fit_charges_the_ledger_and_says_so(table, tmp_path):
         cross_val_score(clone(made), *table, cv=3)
     said = [str(x.message) for x in said if x.category is PrivacySpent]
     assert [x.rpartition("has ")[2] for x in said] == [
-        f"{left} of 4 left." for left in (2, 1, 0)
+        f"ε = {left} left of ε = 4." for left in (2, 1, 0)
     ]
     assert dp.Ledger(path=path).remaining == 0
     with pytest.raises(dp.BudgetExceeded):
@@ -92,7 +92,7 @@ def test_each_fit_charges_the_ledger_and_says_so(table, tmp_path):
 def test_clones_share_a_ledger_in_memory(table):
     ledger = dp.Ledger(1, adjacency="replace-one")
     made: Any = clone(naive_bayes(ledger=ledger))
-    with pytest.warns(PrivacySpent, match="the ledger has 0 of 1 left"):
+    with pytest.warns(PrivacySpent, match="the ledger has ε = 0 left of ε = 1"):
         made.fit(*table)
     assert ledger.remaining == 0
     with pytest.raises(dp.BudgetExceeded):

@@ -12,9 +12,18 @@ from dpjax.posteriors.base import NetworkPosterior, Posterior
 
 
 def by_name(values: Any) -> dict[str, np.ndarray]:
-    """Return arrays by parameter name; that of a model with one is `parameter`."""
+    """Return arrays by parameter name; that of a model with one is `parameter`.
+
+    Those of a numeric leaf "x" are `x.mean` and `x.variance`.
+    """
     named = values if isinstance(values, Mapping) else {"parameter": values}
-    return {name: np.asarray(value) for name, value in named.items()}
+    found = {}
+    for name, value in named.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{part}": np.asarray(x) for part, x in value.items()}
+        else:
+            found[name] = np.asarray(value)
+    return found
 
 
 def net_of(posterior: Posterior) -> BayesNet | None:

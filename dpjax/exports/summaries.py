@@ -29,8 +29,9 @@ def to_xarray(posterior: Posterior, level: float = 0.95) -> "xarray.Dataset":
 
     Returns:
         An array for each parameter. Its first axis is "statistic", with the labels
-        "mean", "sd", "lower" and "upper". In a network, the table of a variable "x" has
-        an axis for each parent "y" of "x", "y_level", and then the axis "x_level".
+        "mean", "sd", "lower" and "upper"; covariances have NaN for the last two. In a
+        network, the table of a variable "x" has an axis for each parent "y" of "x",
+        "y_level", and then the axis "x_level".
 
     Raises:
         ImportError: if xarray is not installed.
@@ -119,6 +120,7 @@ def _summary(posterior: Posterior, level: float) -> dict[str, np.ndarray]:
         )
     ]
     return {
-        name: np.stack([np.asarray(x[name], np.float64) for x in found])
-        for name in found[0]
+        name: np.stack([np.asarray(x.get(name, unknown), np.float64) for x in found])
+        for name, mean in found[0].items()
+        for unknown in [np.full(mean.shape, np.nan)]
     }

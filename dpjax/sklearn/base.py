@@ -14,7 +14,7 @@ from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.schema import Schema
 from dpjax.posteriors import posterior
-from dpjax.privacy import Ledger
+from dpjax.privacy import Ledger, in_words
 from dpjax.releases.publish import release
 from dpjax.releases.released import Released
 
@@ -58,7 +58,8 @@ class PrivateEstimator(BaseEstimator):
         )
         left = "no ledger adds up what other calls spend"
         if ledger is not None:
-            left = f"the ledger has {ledger.remaining} of {ledger.budget} left"
+            left = in_words(ledger.limit.remaining(ledger.cost))
+            left = f"the ledger has {left} left of {ledger.limit}"
         warnings.warn(
             f"{type(self).__name__}.fit spends {released.guarantee()}; {left}.",
             PrivacySpent,
@@ -78,6 +79,8 @@ class PrivateEstimator(BaseEstimator):
         schema = self.schema
         if isinstance(schema, str | os.PathLike):
             schema = Schema.from_json(schema)
+        if getattr(schema, "impossible", ()):
+            raise ValueError("`schema` must have no impossible combinations to fit.")
         variables = {name: declared(name, schema[name]) for name in schema}
         if len(variables) != self.n_features_in_:
             raise ValueError(

@@ -21,8 +21,24 @@ OF_Y = "of-y"
 
 
 class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
-    classes: Any
-    target: str
+    def __init__(
+        self,
+        schema: Any = None,
+        *,
+        classes: Any = None,
+        epsilon: Any = None,
+        adjacency: Any = None,
+        mechanism: Any = "laplace",
+        ledger: Any = None,
+        target: Any = "class",
+    ) -> None:
+        self.schema = schema
+        self.classes = classes
+        self.epsilon = epsilon
+        self.adjacency = adjacency
+        self.mechanism = mechanism
+        self.ledger = ledger
+        self.target = target
 
     @abc.abstractmethod
     def _network(self, schema: Schema) -> BayesNet | MixedNet:
@@ -114,25 +130,6 @@ class PrivateNaiveBayes(_PrivateClassifier):
         cross-validation depend on test records without noise: they are not private.
     """
 
-    def __init__(
-        self,
-        schema: Any = None,
-        *,
-        classes: Any = None,
-        epsilon: Any = None,
-        adjacency: Any = None,
-        mechanism: Any = "laplace",
-        ledger: Any = None,
-        target: Any = "class",
-    ) -> None:
-        self.schema = schema
-        self.classes = classes
-        self.epsilon = epsilon
-        self.adjacency = adjacency
-        self.mechanism = mechanism
-        self.ledger = ledger
-        self.target = target
-
     def _network(self, schema: Schema) -> BayesNet | MixedNet:
         *features, target = schema
         return network_from(schema, {target: [], **{x: [target] for x in features}})
@@ -167,14 +164,16 @@ class PrivateBayesNetClassifier(_PrivateClassifier):
         ledger: Any = None,
         target: Any = "class",
     ) -> None:
-        self.schema = schema
+        super().__init__(
+            schema,
+            classes=classes,
+            epsilon=epsilon,
+            adjacency=adjacency,
+            mechanism=mechanism,
+            ledger=ledger,
+            target=target,
+        )
         self.parents = parents
-        self.classes = classes
-        self.epsilon = epsilon
-        self.adjacency = adjacency
-        self.mechanism = mechanism
-        self.ledger = ledger
-        self.target = target
 
     def _network(self, schema: Schema) -> BayesNet | MixedNet:
         if self.parents is None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from dpjax.privacy import in_words
+
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff;
@@ -148,15 +150,15 @@ def _budget(facts: Mapping[str, Any] | None) -> str:
     period = "" if facts["period"] is None else f", of this {facts['period']}"
     body = _list(
         {
-            "Budget": _pairs(facts["budget"]),
-            f"Spent{period}": _pairs(facts["spent"]),
-            "Left": _pairs(facts["left"]),
+            "Budget": in_words(facts["budget"]),
+            f"Spent{period}": in_words(facts["spent"]),
+            "Left": in_words(facts["left"]),
         }
     )
     charges = facts["charges"]
     columns = {
         "date": [charge["date"] or "" for charge in charges],
-        "cost": [_pairs(charge["cost"]) for charge in charges],
+        "cost": [in_words(charge["cost"]) for charge in charges],
         "part of the table": [charge["part"] or "all" for charge in charges],
         "purpose": [charge["purpose"] for charge in charges],
     }
@@ -171,10 +173,6 @@ def _verification(facts: Mapping[str, Any]) -> str:
         f"<p><code>{escape(facts['sha256'])}</code></p>"
     )
     return _section("How to verify the release", body)
-
-
-def _pairs(numbers: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} = {number}" for name, number in numbers.items())
 
 
 def _section(heading: str, body: str) -> str:

@@ -47,6 +47,8 @@ def results_of(released: Released, level: float) -> Results:
     group, *rest = columns
     tables: dict[str, dict[str, list]] = {}
     for i, name in enumerate(columns[group]):
+        if np.isnan(columns["lower"][i]):
+            continue  # a covariance, which has no interval
         table = tables.setdefault(str(name), {key: [] for key in rest})
         for key in rest:
             table[key].append(columns[key][i])
