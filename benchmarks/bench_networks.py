@@ -2,12 +2,14 @@
 
 L1 is the time of one new process from records to predictions: release, save, load,
 posterior, means and standard deviations, synthetic records, predictions and
-log-likelihoods of 10,000 records.
+log-likelihoods of 10,000 records. Q1 is the time of a query of 10,000 records, of which
+30 % of the levels are unknown.
 """
 
 import pathlib
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 
 import jax
 import numpy as np
@@ -15,11 +17,12 @@ import numpy as np
 from benchmarks.bench_start import seconds
 from benchmarks.report import Row, shown
 from benchmarks.timing import first_call
-from dpjax import BayesNet
+from dpjax import BayesNet, posterior, release
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import release_key
 from dpjax.statistics import NetworkCounts
 
+ALARM = 37  # variables
 VARIABLES = {56: "hailfinder", 76: "win95pts", 223: "andes", 441: "pigs", 724: "link"}
 WIDE = 1041  # variables, of more levels, like munin
 PROGRAM = """
@@ -94,6 +97,19 @@ def compile_times(rng: np.random.Generator, variables: int) -> Iterator[Row]:
         yield Row("", case, ratio, unit, target, at_least=False)
 
 
+def query_times(rng: np.random.Generator) -> Iterator[Row]:
+    """A query with compilation, and another without."""
+    net = near_network(rng, ALARM, 4)
+    records = rng.integers(0, net.sizes, (10_000, ALARM)).astype(np.int32)
+    given = np.where(rng.random(records.shape) < 0.3, -1, records)
+    found = posterior(release(net, records, epsilon=1, adjacency="add-remove"))
+    jax.block_until_ready(found.mean())
+    query = partial(found.query, net.names[ALARM // 2], given)
+    case = f"{ALARM} variables of up to 4 levels, as many as alarm"
+    for unit, target in (("s, with compilation", 6), ("s", 2)):
+        yield Row("Q1", case, first_call(query), unit, target, at_least=False)
+
+
 def end_to_end(variables: int, most_levels: int, like: str) -> Row:
     """Seconds of one new process."""
     with tempfile.TemporaryDirectory() as name:
@@ -105,11 +121,12 @@ def end_to_end(variables: int, most_levels: int, like: str) -> Row:
 
 
 def rows(full: bool = False) -> Iterator[Row]:
-    """Networks of growing size; targets: 10 s at 500 families, 60 s end to end."""
+    """Networks of growing size, and queries."""
     for variables, like in VARIABLES.items():
         yield end_to_end(variables, 3, like)
     yield end_to_end(WIDE, 8, "munin")
     rng = np.random.default_rng(0)
+    yield from query_times(rng)
     for variables in (8, 100, 500, 2000) if full else (8, 100, 500):
         yield from compile_times(rng, variables)
 

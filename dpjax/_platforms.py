@@ -183,7 +183,8 @@ def _number_of_blocks(n: int, most: int) -> int:
 def _split(blocks: int, entries: Array) -> Array:
     rest = ((0, 0),) * (entries.ndim - 1)
     padded = jnp.pad(entries, ((0, -len(entries) % blocks), *rest), mode="edge")
-    return jnp.moveaxis(padded.reshape(-1, blocks, *entries.shape[1:]), 1, 0)
+    shape = len(padded) // blocks, blocks, *entries.shape[1:]
+    return jnp.moveaxis(padded.reshape(shape), 1, 0)
 
 
 def _join(n: int, parts: Array) -> Array:

@@ -112,7 +112,7 @@ def after_sweeps(keys, starts, sweeps, cells):
         start = key, NoisyState(hidden, rates[:, None])
         (_, state), _ = jax.lax.scan(step, start, length=sweeps)
         hidden = state.hidden
-        return hidden.emission[0, 0, 2], hidden.transition[0, 0, 0], state.rates[0, 0]
+        return hidden.emission[0, 0, 2], hidden.transition[0, 0, 0], state.rates[:2, 0]
 
     return jax.vmap(one)(keys, starts)
 
@@ -133,12 +133,14 @@ def joint_p_values(key, rng, emission):
     starts = [np.swapaxes(x, 1, 2).astype(np.int32) for x in (places, paths, rates)]
     starts = *map(jnp.asarray, starts), jnp.log(jnp.asarray(tables, float))
     share, stay, rate = after_sweeps(jr.split(key, many), starts, 4, cells)
-    # Of one cell, whose rates are independent between data sets.
-    seen = np.bincount(np.asarray(rate)[:, 0], minlength=RATES)
+    # Of one region at two times: the rates are independent between data sets.
+    first, second = np.asarray(rate)[..., 0].T
+    same = int((first == second).sum())
     return (
         stats.kstest(np.exp(np.asarray(share, float)), stats.beta(2, 4).cdf).pvalue,
         stats.kstest(np.exp(np.asarray(stay, float)), stats.beta(1.5, 1.5).cdf).pvalue,
-        stats.chisquare(seen).pvalue,
+        stats.chisquare(np.bincount(first, minlength=RATES)).pvalue,
+        stats.binomtest(same, many, (1 + 1 / RATES) / 2).pvalue,
     )
 
 

@@ -54,6 +54,14 @@ def test_entries_are_mapped_in_blocks_of_any_size(size, monkeypatch):
     np.testing.assert_array_equal(function(offset, inputs), inputs + offset[None])
 
 
+def test_blocks_of_entries_without_numbers(monkeypatch):
+    """Such as the factors of a query that has none."""
+    monkeypatch.setattr(_platforms, "CPU", CPU._replace(estimates=3))
+    inputs = jnp.arange(7), jnp.zeros((7, 0))
+    function = jax.jit(lambda x: each(lambda y: y[0] + 1, x, lambda s: s.estimates))
+    np.testing.assert_array_equal(function(inputs), jnp.arange(7) + 1)
+
+
 @pytest.mark.parametrize(
     ("platform", "blocks"), [("cpu", 1024), ("cuda", 1), ("tpu", 16)]
 )

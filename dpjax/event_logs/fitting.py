@@ -52,7 +52,7 @@ def fit(
     emission: Scalar = 1.0,
     transition: Scalar = 1.0,
     chains: int = 8,
-    sweeps: int = 200,
+    sweeps: int = 600,
     burn_in: int | None = None,
     collapsed: bool = False,
     noise_aware: bool = True,

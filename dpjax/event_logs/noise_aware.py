@@ -32,7 +32,8 @@ from jaxtyping import Array, Float, Int32
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
 from dpjax._types import Key, Scalar
-from dpjax.chains import draw_categorical, draw_log_gamma, log_normalise
+from dpjax.chains import draw_log_gamma, log_normalise
+from dpjax.event_logs.hidden_rates import Rates, draw_rates
 from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.sampler import (
     Emission,
@@ -44,9 +45,6 @@ from dpjax.event_logs.sampler import (
 )
 
 _LENGTHS = 1.2, 0.7, 0.3  # τ of the proposals of emissions in a sweep
-_REACHES = 2, 10  # longest steps, among the possible rates, of the proposals of rates
-
-Rates = Int32[Array, "times chains regions"]
 
 
 class NoisyState(NamedTuple):
@@ -90,7 +88,12 @@ def sweep_noisy(
     _, law = table_laws(cells.model, state.hidden.paths)
     moves = log_normalise(draw_log_gamma(key_moves, law))
     emission = _draw_emission(key_emission, cells, state)
-    rates, law_of_rates = _draw_rates(key_rates, cells, state, emission)
+    share = _of_cells(jnp.exp(emission / 2), state.hidden.paths)
+
+    def log_of_rates(rates):
+        return cells.law(cells.roots[rates][..., None] * share)[0].sum(axis=-1)
+
+    rates, law_of_rates = draw_rates(key_rates, cells, state.rates, log_of_rates)
     hidden = HiddenMarkovState(state.hidden.paths, emission, moves[:, 0], moves[:, 1:])
     root = cells.roots[rates][..., None]
 
@@ -101,54 +104,6 @@ def sweep_noisy(
     logs = power * jnp.moveaxis(lax.map(log_of, shares), 0, -1)
     hidden, info = draw_states_of_cells(key_paths, cells.model, hidden, logs)
     return NoisyState(hidden, rates), info._replace(rates=jnp.exp(law_of_rates))
-
-
-def _draw_rates(
-    key: Key, cells: NoisyCells, state: NoisyState, emission: Emission
-) -> tuple[Rates, Float[Array, "chains rates"]]:
-    """Update the rates of all cells: by a draw from their prior, then by steps.
-
-    The second result has the drawn log-probabilities of the prior.
-    """
-    key_prior, key_draw, *key_steps = jr.split(key, 2 + len(_REACHES))
-    law = _draw_prior(key_prior, cells, state.rates)
-    prior = jnp.broadcast_to(law[None, :, None], (*state.rates.shape, law.shape[-1]))
-    share = _of_cells(jnp.exp(emission / 2), state.hidden.paths)
-
-    def log_of(rates):
-        return cells.law(cells.roots[rates][..., None] * share)[0].sum(axis=-1)
-
-    def prior_of(rates):
-        return jnp.take_along_axis(prior, rates[..., None], axis=-1)[..., 0]
-
-    def choose(key, old, new, gain):
-        rates, log = old
-        found = log_of(new)
-        uniform = jr.uniform(key, log.shape, log.dtype)
-        accepted = jnp.log(uniform) < found - log + gain
-        return jnp.where(accepted, new, rates), jnp.where(accepted, found, log)
-
-    key_new, key_choice = jr.split(key_draw)
-    chosen = state.rates, log_of(state.rates)
-    chosen = choose(key_choice, chosen, draw_categorical(key_new, prior), 0.0)
-    for reach, key_step in zip(_REACHES, key_steps, strict=True):
-        key_new, key_choice = jr.split(key_step)
-        step = jr.randint(key_new, prior.shape[:-1], -reach, reach + 1, jnp.int32)
-        new = jnp.clip(chosen[0] + step, 0, prior.shape[-1] - 1)
-        inside = new == chosen[0] + step
-        gain = jnp.where(inside, prior_of(new) - prior_of(chosen[0]), -jnp.inf)
-        chosen = choose(key_choice, chosen, new, gain)
-    return chosen[0], law
-
-
-def _draw_prior(
-    key: Key, cells: NoisyCells, rates: Rates
-) -> Float[Array, "chains rates"]:
-    """Draw log-probabilities of all possible rates, given the rates of all cells."""
-    size = cells.roots.size
-    member = jax.nn.one_hot(rates, size)
-    number = jnp.where(cells.used, member, 0).sum(axis=(0, 2)).astype(float)
-    return log_normalise(draw_log_gamma(key, number + 1 / size))
 
 
 def _draw_emission(key: Key, cells: NoisyCells, state: NoisyState) -> Emission:

@@ -237,6 +237,22 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "events: shares of two rates from a uniform prior",
+        "event_logs/hidden_rates.py",
+        "jnp.full((_SHARES, *law.shape), 1 / law.shape[-1], law.dtype)",
+        "jnp.full((_SHARES, *law.shape), 1.0, law.dtype)",
+        (_NOISY + "test_noisy_data_from_the_prior_give_the_prior_back",),
+    ),
+    Mutant(
+        "law changed",
+        "events: the share of two rates by the cells of one",
+        "event_logs/hidden_rates.py",
+        "(sums + sums[..., other] + noise[..., pair])",
+        "(2 * sums[..., pair] + noise[..., pair])",
+        (_NOISY + "test_noisy_data_from_the_prior_give_the_prior_back",),
+    ),
+    Mutant(
+        "law changed",
         "events: modes are weighed without the constant of g",
         "event_logs/modes.py",
         ".sum(axis=(1, 2)) - constant.sum()",

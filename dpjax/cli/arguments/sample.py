@@ -19,8 +19,8 @@ def add(commands) -> None:
         "number of hidden states; 1 is naive Bayes (default: that which the release "
         "suggests)",
     )
-    command.number("--sweeps", "sweeps of each chain", 200)
-    command.number("--burn-in", "sweeps to leave out", 100)
+    command.number("--sweeps", "sweeps of each chain", 600)
+    command.number("--burn-in", "sweeps to leave out", 300)
     command.number("--chains", "number of chains", 8)
     command.many(
         "--times",
