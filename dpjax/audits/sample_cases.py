@@ -15,6 +15,8 @@ from dpjax.audits.exact import Law
 from dpjax.audits.subjects import IN_REALS, Subject, cases, drawn
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
+from dpjax.data.levels import Variable
+from dpjax.event_logs import event_network
 from dpjax.families import (
     Family,
     GaussianMean,
@@ -25,15 +27,17 @@ from dpjax.families import (
 from dpjax.mechanisms import (
     CellMass,
     FamilyPosteriorSampler,
+    HiddenMarkovSampler,
     NetworkPosteriorSampler,
     PosteriorSample,
     RegressionSample,
 )
 from dpjax.noise.exact_choice import exponentials
 from dpjax.privacy import REPLACE_ONE, Adjacency
-from dpjax.statistics import Sufficient
+from dpjax.statistics import NetworkCounts, Sufficient
 
 _N = 20  # records
+_EVENTS = 100  # in one cell of a log
 _COIN = BayesNet.from_parents({"x": [0, 1]}, {"x": []})
 _DIE = BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
 _LINE = LinearRegression((-1.0,), (1.0,), (-1.0, 1.0))
@@ -126,15 +130,42 @@ def _family(
 
 
 def _at_ends(
-    least: tuple[float, ...], most: tuple[float, ...], adjacency: Adjacency
+    least: tuple, most: tuple, adjacency: Adjacency, records: int = _N
 ) -> Iterator[tuple]:
-    for ones in range(_N):
-        others = (least,) * (_N - 1 - ones) + (most,) * ones
+    for ones in range(records):
+        others = (least,) * (records - 1 - ones) + (most,) * ones
         if adjacency == REPLACE_ONE:
             yield (*others, least), (*others, most)
         else:
             yield others, (*others, least)
             yield others, (*others, most)
+
+
+def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    """Neighbours have equal events in one cell, and one other event there."""
+    variables = (
+        Variable("place", ("here", "there")),
+        Variable("month", (1, 2)),
+        Variable("kind", ("a", "b")),
+    )
+    statistic = NetworkCounts(event_network(variables, "place", "month"))
+    sampler = HiddenMarkovSampler.calibrate(
+        statistic, epsilon, adjacency, states=2, points=8
+    )
+
+    @cache
+    def law(events: tuple[tuple[int, int, int], ...]) -> Law:
+        records = jnp.asarray(np.array(events, np.uint8).reshape(-1, 3))
+        scores, unit = sampler.scores(np.asarray(statistic.measure(records)))
+        return [exponentials(scores, unit, precision).lower.tolist()]
+
+    precision = _PRECISION + 3 * _EVENTS * math.ceil(epsilon)  # no weight becomes 0
+    pairs = [
+        pair
+        for one, other in itertools.permutations(((0, 0, 0), (0, 0, 1)))
+        for pair in _at_ends(one, other, adjacency, _EVENTS)
+    ]
+    return Subject(sampler.guarantee(), law, pairs)
 
 
 def _float_sample(epsilon: Fraction, adjacency: Adjacency) -> Subject:
@@ -172,6 +203,7 @@ SAMPLE_CASES = cases(
         "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16, 200),
         "regression-grid": partial(_family, _LINE, 16, 7),
         "multivariate-grid": partial(_family, _PLANE, 16, 3),
+        "hmm-candidates": _hidden_markov,
     },
 ) + cases("real", {"posterior-sample": _float_sample, "regression-sample": _regression})
 """Audit cases for samples from posteriors and for exponential mechanisms."""

@@ -12,7 +12,7 @@ AUDITED = (
     *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
     *("sums-poisson", "sums-gaussian", "k-norm-sums", "mixed-totals"),
     *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
-    *("gaussian-grid", "regression-grid", "multivariate-grid"),
+    *("gaussian-grid", "regression-grid", "multivariate-grid", "hmm-candidates"),
     *("posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),
     *("paid-barker", "paid-table", "paid-hmm", "simulated-laplace"),
