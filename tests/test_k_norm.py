@@ -18,7 +18,7 @@ import pytest
 import dpjax as dp
 from dpjax.mechanisms import ContinuousKNorm, KNorm, recipes
 from dpjax.mechanisms.norm_groups import Star, balls, choose_groups, shares
-from dpjax.mechanisms.row_draws import _ranks
+from dpjax.mechanisms.row_draws import _lowest
 from dpjax.noise.norm_balls import Rows, Simplex
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import PureDP, budget_of
@@ -239,12 +239,17 @@ def test_the_noise_of_a_release_is_that_of_all_groups(name):
     assert len(made.laws) == (2 if name == "two groups" else 1)
 
 
-def test_wide_rows_have_the_ranks_of_their_numbers(key):
-    """Both ways to rank: by comparisons, and by sorting."""
+def test_as_many_cells_are_chosen_in_narrow_and_wide_rows(key):
+    """Both ways to find the lowest numbers: by comparisons, and by sorting."""
     for width in (2, 64, 65, 200):
-        order = np.asarray(jr.uniform(jr.fold_in(jr.clone(key), width), (3, width)))
-        wanted = [[(row < x).sum() for x in row] for row in order]
-        np.testing.assert_array_equal(_ranks(jnp.asarray(order)), wanted)
+        order = jr.uniform(jr.fold_in(jr.clone(key), width), (3, width))
+        number = np.array([[0], [1], [width // 2]], np.int32)
+        found = np.asarray(_lowest(order, jnp.asarray(number)))
+        np.testing.assert_array_equal(found.sum(axis=1), number[:, 0])
+        for numbers, lowest in zip(np.asarray(order), found, strict=True):
+            assert numbers[lowest].max(initial=0) <= numbers[~lowest].min()
+    equal = jnp.zeros((1, 100))
+    assert np.asarray(_lowest(equal, 7)).sum() == 7
 
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))

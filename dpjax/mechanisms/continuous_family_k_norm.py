@@ -24,9 +24,9 @@ from jaxtyping import Array, Float, Int, Real
 from dpjax._checks import positive, typed_key
 from dpjax._products import matmul
 from dpjax._types import Key
-from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.mechanisms import base
 from dpjax.mechanisms.continuous_k_norm import refuse_length
+from dpjax.mechanisms.row_draws import power
 from dpjax.privacy import Adjacency, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import FamilyStatistic, Statistic
 from dpjax.statistics.base import Changes
@@ -104,14 +104,16 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
     def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw noise of this shape, whose last axis has the statistic's numbers."""
         refuse_length(shape, self.statistic)
-        key_point, key_rest, key_radius = jr.split(key, 3)
-        *batch, length = shape
+        key_point, key_norm = jr.split(key)
         point = jr.laplace(key_point, shape)
-        rest = jr.exponential(key_rest, (*batch, len(self.places)))
-        order = jnp.asarray(length + 1, float), jnp.asarray(self.epsilon, float)
-        radius = draw_gamma(key_radius, order, tuple(batch))
-        sizes = jnp.broadcast_to(jnp.asarray(self.sizes, float), rest.shape)
-        scales = radius[..., None] * sizes / (self._sums(point) + rest)
+        # Sums of parts have Gamma distributions, and do not depend on directions.
+        sums = self._sums(point)
+        counts = jnp.broadcast_to(jnp.asarray(self._counts, float), sums.shape)
+        norms = power(jr.uniform(key_norm, sums.shape), counts)
+        radius = sums.sum(axis=-1) / jnp.asarray(self.epsilon, float)
+        sizes = jnp.broadcast_to(jnp.asarray(self.sizes, float), sums.shape)
+        largest = norms.max(axis=-1)
+        scales = (radius / largest)[..., None] * norms * sizes / sums
         return point * scales[..., self._part_of]
 
     def joint_log_prob(

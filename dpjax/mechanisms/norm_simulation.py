@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Array, Float, Float64
 
 from dpjax._types import Key
-from dpjax.distributions.gamma_draws import draw_gamma
 from dpjax.mechanisms.norm_groups import Star
 from dpjax.mechanisms.row_draws import log_factorial, power, row_groups
 from dpjax.statistics.block_statistic import BlockStatistic
@@ -44,7 +43,10 @@ class NormSimulation:
     Rows form parts (the rows of a block in one class), parts form classes, whose norm
     is the largest one of a part, classes form stars, whose norm is their sum, and stars
     form groups, whose norm is the largest one of a star. A uniform point of the unit
-    ball of a norm of dimension D has a norm that is distributed as $U^{1/D}$.
+    ball of a norm of dimension D has a norm that is distributed as $U^{1/D}$. The noise
+    of a group has a norm with a Gamma distribution of shape D, and so has each part of
+    a sum of norms. They are sums of the exponential sizes of cells, which directions
+    do not depend on.
     """
 
     def __init__(
@@ -93,26 +95,30 @@ class NormSimulation:
         return jax.vmap(self._one, in_axes=(0, None))(keys, epsilons)
 
     def _one(self, key: Key, epsilons: Float[Array, " g"]) -> Float[Array, " m"]:
-        point_key, class_key, group_key = jr.split(key, 3)
-        of_part, of_star, *drawn = self._uniforms(point_key)
+        of_part, of_star, *drawn = self._uniforms(key)
         each = itertools.accumulate((len(one.needs) for one in self._rows), initial=0)
         pairs = zip(self._rows, itertools.pairwise(each), strict=True)
         rows = [one.draw(drawn[first:last]) for one, (first, last) in pairs]
-        radius = jnp.concatenate([norms for _, norms in rows])
-        total = self._parts.members(add, radius, 0)
+        radius, size = (jnp.concatenate(x) for x in list(zip(*rows, strict=True))[1:])
+        # Sums of sizes have Gamma distributions, and do not depend on directions.
+        size_of_class = self._classes.members(add, self._parts.members(add, size, 0), 0)
+        size_of_star = self._stars.members(add, size_of_class, 0)
         norm = power(of_part, _like(self._parts.dimension))
         within = self._classes.members(_largest, norm, 0)
-        spread = draw_gamma(class_key, _shape(self._classes))
-        whole = self._stars.members(add, spread * within, 0)
-        far = draw_gamma(group_key, _shape(self._groups)) / epsilons
-        norm_of_star = power(of_star, _like(self._stars.dimension)) * _like(self._steps)
-        by_star = norm_of_star * take(far, self._groups.of) / whole
-        by_part = take(take(by_star, self._stars.of) * spread, self._classes.of)
-        by_row = take(by_part * norm / total, self._parts.of)
+        norm_of_star = power(of_star, _like(self._stars.dimension))
+        largest = self._groups.members(_largest, norm_of_star, 0)
+        size_of_group = self._groups.members(add, size_of_star, 0)
+        far = size_of_group / (epsilons * largest)
+        scale = norm_of_star * _like(self._steps) / size_of_star
+        by_star = scale * take(far, self._groups.of)
+        by_class = take(by_star, self._stars.of) * size_of_class / within
+        total = self._parts.members(add, radius, 0)
+        by_part = take(by_class, self._classes.of) * norm / total
+        by_row = take(by_part, self._parts.of)
         ends = itertools.accumulate(len(one.rows) for one in self._rows)
         each = jnp.split(by_row, [*ends][:-1])
         pairs = zip(rows, each, strict=True)
-        cells = [(points * scale[:, None]).ravel() for (points, _), scale in pairs]
+        cells = [(points * scale[:, None]).ravel() for (points, *_), scale in pairs]
         joined = jnp.concatenate([*cells, _like(np.zeros(1))])
         return take(joined, self._plus) - take(joined, self._minus)
 
@@ -166,9 +172,3 @@ def _largest(values: Array) -> Array:
 def _like(numbers: np.ndarray) -> Array:
     """Return numbers in the default precision of floats."""
     return jnp.asarray(numbers, float)
-
-
-def _shape(level: _Level) -> tuple[Array, Array]:
-    """Shape and rate of the Gamma distributions of the radii of sets."""
-    shapes = jnp.asarray(level.dimension + 1, float)
-    return shapes, jnp.ones_like(shapes)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from dpjax.statistics.block_statistic import BlockStatistic
 
@@ -28,57 +28,72 @@ class RowGroup:
     rows: Int[np.ndarray, " r"]  # their numbers among all rows
     width: int
     nonzero: int  # cells that are not 0
-    law: Float[np.ndarray, " k"] | None  # cumulative, of the number of positive cells
-    largest: bool  # whether the norm is the larger one of both signs, or their sum
+    counts: bool  # or cells with a margin
+    law: Float[np.ndarray, " k"] | None  # if the larger sum of both signs is the norm
 
     @property
     def needs(self) -> list[tuple[int, ...]]:
         """Shapes of the uniform numbers that `draw` takes."""
-        r, drawn = len(self.rows), self.width if self.law is None else self.nonzero
+        r = len(self.rows)
+        if not self.counts:
+            drawn = 1 if self.width == 2 else self.width  # one of two cells is 0
+            return [(r, drawn), (r, drawn)]
         signs = [] if self.law is None else [(r, 1, 1), (2, r)]
-        return [(r, drawn), (r, drawn), *signs]
+        return [(r, self.nonzero), (r, self.nonzero), *signs]
 
     def draw(
         self, uniforms: Sequence[Float[Array, "..."]]
-    ) -> tuple[Float[Array, "r w"], Float[Array, " r"]]:
-        """Draw points with independent directions in the rows, and their norms."""
-        size, rank = exponential(uniforms[0]), _ranks(uniforms[1])
-        if self.law is None:
-            size = jnp.where(rank < self.nonzero, size, 0)
-            points = jnp.where(rank < self.width // 2, size, -size)
-            return points, size.sum(axis=-1)
+    ) -> tuple[Float[Array, "r w"], Float[Array, " r"], Float[Array, " r"]]:
+        """Draw points with independent directions, their norms, and their sizes.
+
+        A size has the Gamma distribution of a radius, and no direction depends on it.
+        """
+        size, order = exponential(uniforms[0]), uniforms[1]
+        if not self.counts:
+            if self.width == 2:
+                other = (order < 0.5).astype(order.dtype)  # above or below the first
+                order = jnp.concatenate([order, other], axis=-1)
+            size = jnp.where(_lowest(order, self.nonzero), size, 0)
+            points = jnp.where(_lowest(order, self.width // 2), size, -size)
+            return points, size.sum(axis=-1), size.sum(axis=-1)
+        whole = size.sum(axis=-1)
+        if self.law is not None:
+            points, radius = self._of_both_signs(size, order, *uniforms[2:])
+        else:
+            points, radius = jnp.where(order < 0.5, size, -size), whole
+        missing = self.width - self.nonzero
+        return jnp.pad(points, ((0, 0), (0, missing))), radius, whole
+
+    def _of_both_signs(
+        self, size: Array, order: Array, of_number: Array, of_norms: Array
+    ) -> tuple[Float[Array, "r k"], Float[Array, " r"]]:
         law = jnp.asarray(self.law, float)[None, None]
-        positive = (uniforms[2] > law).sum(axis=-1, dtype=rank.dtype)
-        above = jnp.where(rank < positive, size, 0)
+        positive = (of_number > law).sum(axis=-1, dtype=int)
+        above = jnp.where(_lowest(order, positive), size, 0)
         below = size - above
         sums = jnp.stack([above.sum(axis=-1), below.sum(axis=-1)])
-        if self.largest:
-            inside = jnp.stack([positive[:, 0], self.nonzero - positive[:, 0]])
-            norms = power(uniforms[3], jnp.maximum(inside, 1).astype(float))
-            norms = jnp.where(inside > 0, norms, 0)
-            up, down = (norms / jnp.where(sums > 0, sums, 1))[..., None]
-            points, radius = up * above - down * below, norms.max(axis=0)
-        else:
-            points, radius = above - below, sums.sum(axis=0)
-        missing = self.width - self.nonzero
-        return jnp.pad(points, ((0, 0), (0, missing))), radius
+        inside = jnp.stack([positive[:, 0], self.nonzero - positive[:, 0]])
+        norms = power(of_norms, jnp.maximum(inside, 1).astype(float))
+        norms = jnp.where(inside > 0, norms, 0)
+        up, down = (norms / jnp.where(sums > 0, sums, 1))[..., None]
+        return up * above - down * below, norms.max(axis=0)
 
     def norms(self, cells: Float[Array, "*batch r w"]) -> Float[Array, "*batch r"]:
         """Return the norm of each row, known up to a constant if it has a margin."""
-        if self.law is None:  # of the distances from a median
+        if not self.counts:  # of the distances from a median
             order, half = jnp.sort(cells, axis=-1), self.width // 2
             return order[..., self.width - half :].sum(-1) - order[..., :half].sum(-1)
         above, below = jnp.maximum(cells, 0).sum(-1), jnp.maximum(-cells, 0).sum(-1)
-        return jnp.maximum(above, below) if self.largest else above + below
+        return above + below if self.law is None else jnp.maximum(above, below)
 
     @property
     def log_points(self) -> Float[np.ndarray, " r"]:
         """Logarithm of the volume of each row's unit ball, times d! for dimension d."""
-        if self.law is None:
+        if not self.counts:
             ways = self.width * math.comb(self.width - 1, (self.width - 1) // 2)
         else:
             k = self.nonzero
-            ways = math.comb(2 * k, k) if self.largest else 1 << k
+            ways = 1 << k if self.law is None else math.comb(2 * k, k)
         return np.full(len(self.rows), math.log(ways))
 
 
@@ -111,21 +126,28 @@ def row_groups(statistic: BlockStatistic) -> list[RowGroup]:
     groups = []
     for (counts, whole, width, inner), rows in found.items():
         nonzero = inner if counts else width - 1
-        law = _law(inner, 1 if whole else 2) if counts else None
-        together = np.concatenate(rows)
-        groups.append(RowGroup(together, width, nonzero, law, counts and not whole))
+        law = _law(inner) if counts and not whole else None
+        groups.append(RowGroup(np.concatenate(rows), width, nonzero, counts, law))
     return groups
 
 
-def _law(k: int, exponent: int) -> Float[np.ndarray, " k"]:
-    """Cumulative law of the number of positive ones among k cells."""
-    ways = [math.comb(k, j) ** exponent for j in range(k + 1)]
+def _law(k: int) -> Float[np.ndarray, " k"]:
+    """Cumulative law of the number of positive ones among k counts."""
+    ways = [math.comb(k, j) ** 2 for j in range(k + 1)]
     return np.cumsum([float(Fraction(x, sum(ways))) for x in ways])
 
 
-def _ranks(order: Float[Array, "r w"]) -> Int[Array, "r w"]:
-    """Return the rank of each number in its row."""
-    if order.shape[-1] > _COMPARED:
-        return order.argsort(axis=-1).argsort(axis=-1)
-    below = order[:, None, :] < order[:, :, None]
-    return below.sum(axis=-1, dtype=int)
+def _lowest(
+    order: Float[Array, "r w"], number: int | Int[Array, "r 1"]
+) -> Bool[Array, "r w"]:
+    """Return which cells of each row have the `number` lowest of uniform numbers."""
+    width = order.shape[-1]
+    if width <= _COMPARED:
+        below = order[:, None, :] < order[:, :, None]
+        return below.sum(axis=-1, dtype=int) < number
+    bits = 31 - math.ceil(math.log2(width))
+    high = (order * 2.0**bits).astype(jnp.int32) << (31 - bits)
+    keys = high | jnp.arange(width, dtype=jnp.int32)[None]  # all are different
+    last = jnp.broadcast_to(jnp.asarray(number, int) - 1, (len(order), 1))
+    least = jnp.take_along_axis(jnp.sort(keys, axis=-1), jnp.maximum(last, 0), axis=-1)
+    return (keys <= least) & (last >= 0)

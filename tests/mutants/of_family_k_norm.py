@@ -213,18 +213,18 @@ MUTANTS = tuple(
         ),
         (
             "law changed",
-            "a simulated radius of one dimension less",
+            "a simulated radius of some dimensions less",
             _REAL,
-            "order = jnp.asarray(length + 1, float), jnp.asarray",
-            "order = jnp.asarray(length, float), jnp.asarray",
+            "radius = sums.sum(axis=-1) / jnp.asarray",
+            "radius = sums.max(axis=-1) / jnp.asarray",
             _VARIANCE,
         ),
         (
             "law changed",
             "simulated points on the surface of the ball",
             _REAL,
-            "* sizes / (self._sums(point) + rest)",
-            "* sizes / self._sums(point)",
+            "[..., None] * norms * sizes / sums",
+            "[..., None] * sizes / sums",
             _VARIANCE,
         ),
     )
