@@ -19,6 +19,7 @@ RECIPE = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text("utf-8"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TEXTS = [
     *ROOT.glob("*.md"),
+    ROOT / "CITATION.cff",
     ROOT / "pyproject.toml",
     *(
         path
@@ -81,7 +82,8 @@ def test_the_repository_has_one_address():
         for match in OURS.finditer(path.read_text("utf-8"))
     }
     assert {address for address, _ in found} == {ours}, found
-    assert {"pyproject.toml", "recipe/recipe.yaml"} < {path for _, path in found}
+    places = {"CITATION.cff", "pyproject.toml", "recipe/recipe.yaml"}
+    assert places < {path for _, path in found}
 
 
 def test_links_of_the_readme_are_whole_where_its_files_are_not():
