@@ -71,3 +71,14 @@ def test_every_page_is_in_a_table_of_contents():
     for page in PAGES:
         entry = rf"^(\{{if-there\}} )?{page.stem}$"
         assert page.stem == "index" or re.search(entry, trees, re.MULTILINE), page
+
+
+def test_pictures_of_the_gallery_are_drawn_by_its_cells():
+    text = (DOCS / "gallery.md").read_text("utf-8")
+    assert "![" not in text
+    assert "```{image}" not in text
+    _, *sections = re.split("^## ", text, flags=re.MULTILINE)
+    for section in sections[:-1]:
+        assert re.search(r"^Image\(", section, re.MULTILINE)
+        assert "    alt: " in section
+        assert re.search(r"\]\([\w-]+\.md\)\n*$|\]\([\w-]+\.md\), and", section)

@@ -88,6 +88,15 @@ def test_commands_of_the_table_exist(command):
     assert missing_part(command) is None
 
 
+def test_commands_of_the_checklist_exist():
+    text = (ROOT / "docs" / "new-version.md").read_text(encoding="utf-8")
+    text = text.replace("DPJAX_X64=1 ", "")
+    shown = re.findall(r"`((?:python -m (?!pip)|\.ci/)[^`\n]+)`", text)
+    assert len(shown) > 4
+    for command in shown:
+        assert missing_part(command) is None, command
+
+
 def test_a_command_that_does_not_exist_is_noticed():
     for wrong in (
         "pytest tests/test_none.py",

@@ -1,13 +1,19 @@
 """Notebooks are stored as they should be; `python -m tests.notebooks` runs them."""
 
 import ast
+import importlib.util
 import json
 import pathlib
 import re
+import subprocess
+import sys
+import tomllib
 
 import pytest
 
 FOLDER = pathlib.Path(__file__).parents[1] / "notebooks"
+BUILD = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))
+REPOSITORY = BUILD["project"]["urls"]["Repository"]
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 MACHINE = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|mnt|opt)/|[A-Z]:\\\\")
 
@@ -64,6 +70,27 @@ def test_it_begins_with_its_question_and_asserts_what_it_says(notebook):
     assert "**Answer.**" in first
     code = ast.parse("\n".join(sources(notebook, "code")))
     assert sum(isinstance(node, ast.Assert) for node in ast.walk(code)) >= 3
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_opens_in_colab(path):
+    first = sources(json.loads(path.read_text(encoding="utf-8")), "markdown")[0]
+    _, _, repository = REPOSITORY.partition("github.com/")
+    opener = f"https://colab.research.google.com/github/{repository}/blob/main"
+    assert f"\n\n[Open in Colab]({opener}/notebooks/{path.name})\n\n" in first
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_it_first_installs_dpjax_where_it_is_missing(notebook, missing, monkeypatch):
+    calls, find = [], importlib.util.find_spec
+    monkeypatch.setattr(subprocess, "run", lambda *args, **_: calls.append(args[0]))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if missing else find(name)
+    )
+    exec(sources(notebook, "code")[0], {})
+    source = f"dpjax[all] @ git+{REPOSITORY}"
+    asked = [sys.executable, "-m", "pip", "install", "-q", source]
+    assert calls == ([asked] if missing else [])
 
 
 def test_every_notebook_is_listed_and_those_they_name_exist():

@@ -1,4 +1,4 @@
-"""Figures of sweeps: the axis of ε can be read."""
+"""Figures of studies: axes and lines have names that can be read."""
 
 import numpy as np
 import pytest
@@ -26,3 +26,24 @@ def test_few_budgets_are_named_and_no_names_run_into_each_other(
     below = below[: below.index('id="matplotlib.axis_2"')]
     assert all(name in below for name in names) == named
     assert "times" not in below  # names of ticks between powers of ten
+
+
+def test_each_line_of_a_trade_off_has_its_own_name(tmp_path):
+    scores = {"auc": 0.7, "accuracy": 0.6, "auc_se": 0.1, "accuracy_se": 0.1}
+    rows = [
+        {"mechanism": name, "epsilon": epsilon, **scores}
+        for name, epsilon in (("non-private", None), ("laplace", 1), ("fourier", 1))
+    ]
+    path = tmp_path / "demo.svg"
+    dp.plots.privacy_utility(
+        rows, path, majority=0.5, adjacency="replace-one", title="title"
+    )
+    drawn = path.read_text(encoding="utf-8")
+    for name, times in {
+        "laplace (± 2 s.e.)": 2,
+        "fourier (± 2 s.e.)": 2,
+        "non-private": 2,
+        "chance": 1,
+        "always the majority level": 1,
+    }.items():
+        assert drawn.count(f"<!-- {name} -->") == times, name

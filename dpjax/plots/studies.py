@@ -61,8 +61,8 @@ def _score_panel(
         rows = [row for row in private if row["mechanism"] == name]
         epsilons = [row["epsilon"] for row in rows]
         means, errors = np.array([[r[score], r[f"{score}_se"]] for r in rows], float).T
-        label = f"{name} (± 2 s.e.)"
-        draw_curve(axes, epsilons, means, 2 * errors, colour, label=label, marker="o")
+        style = {"marker": "o", "label": f"{name} (± 2 s.e.)"}
+        draw_curve(axes, epsilons, means, 2 * errors, colour, **style)
     for row in results:
         if row["epsilon"] is None:
             axes.axhline(row[score], color="black", label=row["mechanism"])
