@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save, short
+from dpjax.plots.figures import (
+    COLOURS,
+    Axes,
+    draw_curve,
+    finished,
+    panels_on,
+    short,
+)
 from dpjax.privacy import Adjacency
 from dpjax.study.coverage import Coverage, Ranks
 from dpjax.study.sweeps import SweepResult
@@ -19,36 +26,41 @@ _MOST_NAMED = 8  # values of ε that are legible below a panel
 
 def privacy_utility(
     results: Sequence[Mapping],
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     majority: float,
     adjacency: Adjacency,
-    title: str,
-) -> None:
+    title: str = "",
+) -> "np.ndarray":
     """Draw the area under the ROC curve (AUC) and the accuracy against ε.
 
     Args:
         results: a mapping for each mechanism and ε, with the keys `mechanism`,
             `epsilon` (None: not private), `auc` and `accuracy`, and the standard errors
             `auc_se` and `accuracy_se`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
         majority: accuracy of always predicting the most frequent level.
         adjacency: "replace-one" or "add-remove", for the label of ε.
         title: title of the figure.
 
+    Returns:
+        An array with the Axes of the AUC and of the accuracy.
+
     Raises:
         ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, or the file cannot be written.
     """
-    figure = new_figure(9, 3.8)
-    auc, accuracy = figure.subplots(1, 2)
+    panels = panels_on(ax, path, (1, 2), (9, 3.8))[0]
+    auc, accuracy = panels
     for axes in (auc, accuracy):
         axes.set_xlabel(f"privacy loss ε (nats, {adjacency})")
     _score_panel(auc, results, "auc", 0.5, "chance")
     auc.set_ylabel("area under the ROC curve")
     _score_panel(accuracy, results, "accuracy", majority, "always the majority level")
     accuracy.set_ylabel("accuracy")
-    figure.suptitle(title)
-    save(figure, path)
+    return finished(panels, path, title)
 
 
 def _score_panel(
@@ -76,11 +88,12 @@ def _score_panel(
 
 def sweep_curves(
     result: SweepResult,
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     scores: Sequence[str] | None = None,
     title: str = "",
-) -> None:
+) -> "Axes | np.ndarray":
     """Draw a sweep's mean scores against ε, with bands of ± 2 standard errors.
 
     The figure has a column for each score, a row for each data set and, in each panel,
@@ -88,12 +101,18 @@ def sweep_curves(
 
     Args:
         result: result of `dpjax.sweep`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: Axes to draw on, those of the scores of the first data set, then of the next
+            one, and so on; None for a new figure.
         scores: names of scores that are single numbers; None means the first eight.
         title: title of the figure.
 
+    Returns:
+        The Axes, an array (data sets, scores); the Axes itself if there is one.
+
     Raises:
-        ValueError: if a score is unknown, or the file cannot be written.
+        ValueError: if a score is unknown, `ax` has not an Axes for each panel, or the
+            file cannot be written.
         ImportError: if matplotlib is not installed.
     """
     dimensions = len(result.dimensions)
@@ -106,8 +125,9 @@ def sweep_curves(
             f"each cell, got {', '.join(unknown) or 'none'}."
         )
     datasets = result.coordinates.get("dataset", [""])
-    figure = new_figure(1 + 3.8 * len(chosen), 0.6 + 3.2 * len(datasets))
-    panels = figure.subplots(len(datasets), len(chosen), squeeze=False, sharex=True)
+    shape = len(datasets), len(chosen)
+    size = 1 + 3.8 * shape[1], 0.6 + 3.2 * shape[0]
+    panels = panels_on(ax, path, shape, size, sharex=True)
     for d, dataset in enumerate(datasets):
         for axes, score in zip(panels[d], chosen, strict=True):
             _sweep_panel(axes, result, score, d)
@@ -117,8 +137,7 @@ def sweep_curves(
             panels[d][0].set_title(short(dataset), loc="left", fontsize="medium")
     if "mechanism" in result.dimensions:
         panels[0][0].legend(frameon=False, fontsize="small")
-    figure.suptitle(title)
-    save(figure, path)
+    return finished(panels, path, title)
 
 
 def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) -> None:
@@ -142,29 +161,45 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
             axes.set_xticks(x, [f"{epsilon:g}" for epsilon in x], minor=False)
 
 
-def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
+def rank_histograms(
+    coverage: Coverage,
+    path: str | os.PathLike | None = None,
+    *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
+    title: str | None = None,
+) -> "np.ndarray":
     """Draw histograms of ranks of true values in noise-aware and plug-in posteriors.
 
     A rank is the posterior's distribution function at the true value.
 
     Args:
         coverage: result of `dpjax.study.coverage`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
+        title: title of the figure; None says what is simulated, if the figure is new.
+
+    Returns:
+        An array with the Axes of both posteriors.
 
     Raises:
         ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, or the file cannot be written.
     """
-    figure = new_figure(9, 3.6)
     both = (coverage.noise_aware, coverage.naive)
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = panels_on(ax, path, (1, 2), (9, 3.6), sharey=True)[0]
     for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
         _ranks(axes, ranks, colour)
     panels[0].set_ylabel("releases")
-    figure.suptitle(
+    if title is None:
+        title = _simulated(coverage) if ax is None else ""
+    return finished(panels, path, title)
+
+
+def _simulated(coverage: Coverage) -> str:
+    return (
         f"n = {coverage.n:,}, ε = {coverage.epsilon:g}, {coverage.adjacency}: "
         f"{coverage.naive.ranks.size:,} releases"
     )
-    save(figure, path)
 
 
 def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
