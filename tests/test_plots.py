@@ -7,6 +7,7 @@ import pytest
 
 from dpjax import plots
 from dpjax.study.coverage import Coverage, Ranks
+from dpjax.study.ecdf import ecdf_band
 from dpjax.study.sweeps import SweepResult
 from tests.test_hidden_markov_plots import FIELDS, REGION, TIME, posterior_of
 
@@ -32,6 +33,7 @@ CASES = {
         {"majority": 0.6, "adjacency": "add-remove"},
         (2,),
     ),
+    "rank_ecdfs": ([COVERAGE], {}, (2,)),
     "rank_histograms": ([COVERAGE], {}, (2,)),
     "state_map": ([STATES, REGION, TIME], {}, ()),
     "sweep_curves": ([SWEEP], {"scores": ["error"]}, ()),
@@ -106,3 +108,18 @@ def test_a_figure_with_a_users_own_panels_is_written(tmp_path):
     made = plots.state_map(STATES, REGION, TIME, tmp_path / "a.svg", ax=axes)
     assert made is axes
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").count('id="axes_') == 2
+
+
+def test_a_curve_is_the_ecdf_less_uniform_and_its_title_counts_what_is_outside():
+    shapes = Ranks("aware", 0.95, RANKS), Ranks("plug-in", 0.95, RANKS**3)
+    made = plots.rank_ecdfs(Coverage(9, 1.0, "add-remove", *shapes))
+    assert made[0].get_title() == "aware\ninside the band"
+    x, y = made[1].lines[-1].get_data()
+    np.testing.assert_allclose(y, np.cbrt(x) - x, atol=1 / RANKS.size)
+    band = ecdf_band(RANKS.size)
+    outside = (y[1:-1] > band.upper - band.points).sum()
+    assert outside > 80
+    assert f"outside the band at {outside} of 99" in made[1].get_title()
+    low, high = made[1].collections[0].get_datalim(made[1].transData).intervaly
+    assert low == (band.lower - band.points).min()
+    assert high == (band.upper - band.points).max()

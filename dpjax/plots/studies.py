@@ -1,6 +1,6 @@
 """Figures of studies: scores against ε, and ranks of true values."""
 
-__all__ = ["privacy_utility", "rank_histograms", "sweep_curves"]
+__all__ = ["privacy_utility", "rank_ecdfs", "rank_histograms", "sweep_curves"]
 
 import itertools
 import os
@@ -19,6 +19,7 @@ from dpjax.plots.figures import (
 )
 from dpjax.privacy import Adjacency
 from dpjax.study.coverage import Coverage, Ranks
+from dpjax.study.ecdf import ecdf, ecdf_band
 from dpjax.study.sweeps import SweepResult
 
 _MOST_NAMED = 8  # values of ε that are legible below a panel
@@ -185,17 +186,56 @@ def rank_histograms(
         ImportError: if matplotlib is not installed.
         ValueError: if `ax` is not two Axes, or the file cannot be written.
     """
-    both = (coverage.noise_aware, coverage.naive)
     panels = panels_on(ax, path, (1, 2), (9, 3.6), sharey=True)[0]
+    both = (coverage.noise_aware, coverage.naive)
     for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
         _ranks(axes, ranks, colour)
     panels[0].set_ylabel("releases")
-    if title is None:
-        title = _simulated(coverage) if ax is None else ""
-    return finished(panels, path, title)
+    return finished(panels, path, _title_of(coverage, ax, title))
 
 
-def _simulated(coverage: Coverage) -> str:
+def rank_ecdfs(
+    coverage: Coverage,
+    path: str | os.PathLike | None = None,
+    *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
+    level: float = 0.95,
+    title: str | None = None,
+) -> "np.ndarray":
+    """Draw how much distribution functions of ranks differ from those of uniform ranks.
+
+    A rank is the posterior's distribution function at the true value. If posterior
+    intervals are right, ranks are uniform, and the curve of their empirical
+    distribution function (ECDF) less that of uniform ranks is inside the band
+    everywhere with probability `level`.
+
+    Args:
+        coverage: result of `dpjax.study.coverage`.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
+        level: probability of the band (see `dpjax.study.ecdf_band`).
+        title: title of the figure; None says what is simulated, if the figure is new.
+
+    Returns:
+        An array with the Axes of both posteriors.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, `level` is not between 0 and 1, or the file
+            cannot be written.
+    """
+    panels = panels_on(ax, path, (1, 2), (9, 3.6), sharey=True)[0]
+    both = (coverage.noise_aware, coverage.naive)
+    for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
+        _ecdf(axes, ranks, level, colour)
+    panels[0].set_ylabel("ECDF less uniform")
+    return finished(panels, path, _title_of(coverage, ax, title))
+
+
+def _title_of(coverage: Coverage, ax: object, title: str | None) -> str:
+    """Return a title: the given one, or what is simulated if the figure is new."""
+    if title is not None or ax is not None:
+        return title or ""
     return (
         f"n = {coverage.n:,}, ε = {coverage.epsilon:g}, {coverage.adjacency}: "
         f"{coverage.naive.ranks.size:,} releases"
@@ -217,6 +257,30 @@ def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
     axes.set_title(
         f"{ranks.posterior}\n{ranks.level:.0%} intervals cover {ranks.coverage:.1%} "
         f"({low:.1%} to {high:.1%})",
+        fontsize="medium",
+    )
+    axes.set_xlabel("posterior distribution function at the true value")
+    axes.legend(frameon=False, fontsize="small")
+
+
+def _ecdf(axes: "Axes", ranks: Ranks, level: float, colour: str) -> None:
+    """Draw the difference of one ECDF from that of uniform ranks, with its band."""
+    band = ecdf_band(ranks.ranks.size, level)
+    points = np.array([0, *band.points, 1])
+    lower, upper, found = (
+        np.array([0, *(values - band.points), 0])
+        for values in (band.lower, band.upper, ecdf(ranks.ranks, band.points))
+    )
+    label = f"{level:.0%} of whole curves, if intervals are right"
+    axes.fill_between(
+        points, lower, upper, color="grey", alpha=0.3, linewidth=0, label=label
+    )
+    axes.axhline(0, color="grey", linewidth=1)
+    axes.plot(points, found, color=colour)
+    number = int(band.outside(ranks.ranks).sum())
+    where = f"outside the band at {number} of {band.points.size} points"
+    axes.set_title(
+        f"{ranks.posterior}\n{where if number else 'inside the band'}",
         fontsize="medium",
     )
     axes.set_xlabel("posterior distribution function at the true value")
