@@ -94,6 +94,7 @@ def test_probabilities_of_pairs_are_sums_over_all_records(posterior, given):
     np.testing.assert_allclose(found, pairs_of(joint / joint.sum()), atol=2e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.relaxed
 @pytest.mark.parametrize("given", [{}, {"s": "c"}])
 def test_leaves_are_in_bins_of_their_predictive_law(rng, given):
@@ -218,6 +219,9 @@ def test_the_command_writes_the_same_records_and_their_quality(
     before = sorted(tmp_path.iterdir())
     assert main([*command, "--quality", "q.yaml"]) == 2
     assert "`quality` must end in .html" in capsys.readouterr().err
+    for taken in ("r.json", "s.csv"):
+        assert main([*command, "--copies", "1", "--quality", taken]) == 2
+        assert "`quality` must not be an input or" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
 
 

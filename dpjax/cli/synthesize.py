@@ -3,6 +3,7 @@
 __all__ = ["run"]
 
 import argparse
+import os
 import pathlib
 from typing import Any
 
@@ -28,8 +29,11 @@ def run(options: argparse.Namespace) -> None:
         check_table_path(path, "out")
         refuse_unwritable_file(path)
     pages = [] if options.quality is None else _paths(options.quality, options.copies)
+    taken = {*map(os.path.realpath, [options.release, *options.also, *paths])}
     for page in pages:
         refuse_unwritable_file(page, "quality", ENDINGS[:-1])
+        if os.path.realpath(page) in taken:
+            raise ValueError(f"`quality` must not be an input or `out`, got {page}.")
     released = load(options.release)
     network_of(released)  # refuses other releases
     n = _number_of(options.n, released)
