@@ -21,7 +21,7 @@ DECISIVE = 3  # standard errors
 _ROUNDING = 1e-12
 
 Table = Mapping[str, Sequence]  # columns by name
-Draw = Callable[[pathlib.Path], None]  # writes a PNG or SVG
+Draw = Callable[[pathlib.Path], object]  # writes a PNG or SVG
 
 
 @dataclass(frozen=True)

@@ -108,11 +108,13 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "s.json").write_text(json.dumps(schema))
     command = ["coverage", "--network", "naive-bayes:y", "--n", "20"]
     command += ["--epsilon", "1", "--adjacency", "replace-one", "--releases", "60"]
-    more = ["--schema", "s.json", "--out", "r.png", "--json"]
+    more = ["--schema", "s.json", "--out", "r.png", "--ecdf", "e.png", "--json"]
     assert main([*command, *more]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["releases"] == sum(facts["noise_aware"]["histogram"]) == 60
-    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("r.png", "e.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert 0 <= facts["noise_aware"]["outside_band"] < 99
     assert main([*command, *more, "--mechanism", "k-norm"]) == 0
     other = json.loads(capsys.readouterr().out)["noise_aware"]
     assert other["histogram"] != facts["noise_aware"]["histogram"]

@@ -7,7 +7,7 @@ import pytest
 from dpjax import plots
 from dpjax.data.levels import Variable
 from dpjax.event_logs import HiddenMarkovPosterior, log_variables
-from dpjax.plots import hidden_states
+from dpjax.plots import figures as figures_of_plots
 from dpjax.plots.figures import COLOURS
 from dpjax.plots.hidden_states import DISTINCT, OTHERS, UNDECLARED, colour_of, shares
 from tests.helpers.event_log import LOG, NET
@@ -39,7 +39,9 @@ def posterior_of(found, emission=None, fields=(3, 2)):
 def figures(monkeypatch):
     """Figures that would have been saved."""
     kept = []
-    monkeypatch.setattr(hidden_states, "save", lambda figure, _: kept.append(figure))
+    monkeypatch.setattr(
+        figures_of_plots, "_save", lambda figure, _: kept.append(figure)
+    )
     return kept
 
 

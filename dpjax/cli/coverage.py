@@ -11,12 +11,14 @@ from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
 from dpjax.privacy import exact_epsilon
 from dpjax.study.coverage import Coverage, Ranks, coverage
+from dpjax.study.ecdf import ecdf_band
 
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax coverage` with the given options."""
-    if options.out is not None:
-        refuse_unwritable_file(options.out, endings=(".png",))
+    for name in ("out", "ecdf"):
+        if getattr(options, name) is not None:
+            refuse_unwritable_file(getattr(options, name), name, (".png",))
     found = coverage(
         study_key(options.seed),
         _network(options),
@@ -30,6 +32,8 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.out is not None:
         plots().rank_histograms(found, options.out)
+    if options.ecdf is not None:
+        plots().rank_ecdfs(found, options.ecdf)
     if options.json:
         print(json.dumps(_facts(found)))
         return
@@ -69,5 +73,6 @@ def _facts_of_ranks(ranks: Ranks) -> dict[str, object]:
         "coverage": ranks.coverage,
         "coverage_interval": list(ranks.coverage_interval),
         "histogram": ranks.histogram.tolist(),
+        "outside_band": int(ecdf_band(ranks.ranks.size).outside(ranks.ranks).sum()),
         "pvalue": ranks.pvalue,
     }

@@ -3,14 +3,17 @@
 __all__ = ["run"]
 
 import argparse
+import os
 import pathlib
 from typing import Any
 
 import jax.random as jr
-import numpy as np
 
 from dpjax._checks import whole
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
+from dpjax.exports import quality
+from dpjax.exports.reports.report import ENDINGS
+from dpjax.exports.synthetic import draw_columns
 from dpjax.exports.tables import check_table_path, write_table
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import posterior
@@ -25,6 +28,12 @@ def run(options: argparse.Namespace) -> None:
     for path in paths:
         check_table_path(path, "out")
         refuse_unwritable_file(path)
+    pages = [] if options.quality is None else _paths(options.quality, options.copies)
+    taken = {*map(os.path.realpath, [options.release, *options.also, *paths])}
+    for page in pages:
+        refuse_unwritable_file(page, "quality", ENDINGS[:-1])
+        if os.path.realpath(page) in taken:
+            raise ValueError(f"`quality` must not be an input or `out`, got {page}.")
     released = load(options.release)
     network_of(released)  # refuses other releases
     n = _number_of(options.n, released)
@@ -32,14 +41,21 @@ def run(options: argparse.Namespace) -> None:
     with saying("synthesize", "inferring the posterior and drawing records"):
         several, disjoint = releases_of(options, released)
         fitted: Any = posterior(several, disjoint=disjoint)
-        tables = []
-        for i in range(options.copies):
-            keys = jr.split(jr.fold_in(key, i))
-            records = fitted.sample_records(keys[0], n, given)
-            tables.append(released.schema.decode(np.asarray(records), keys[1]))
-    for path, table in zip(paths, tables, strict=True):
+        keys = [jr.fold_in(key, i) for i in range(options.copies)]
+        tables = [draw_columns(own, fitted, n, given) for own in keys]
+    with saying("synthesize", "comparing the records with the release"):
+        key_further = jr.fold_in(key, options.copies)
+        reports = [
+            quality(jr.fold_in(key_further, i), fitted, records, given)
+            for i, (records, _) in enumerate(tables[: len(pages)])
+        ]
+    for path, (_, table) in zip(paths, tables, strict=True):
         write_table(path, table)
+    for page, made in zip(pages, reports, strict=True):
+        made.save(page)
     print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
+    if pages:
+        print(f"{', '.join(pages)}: {reports[0].content['title']}")
 
 
 def _paths(out: str, copies: int) -> list[str]:

@@ -6,7 +6,9 @@ privacy cost. The packages that it needs are optional, and imported when it is u
 
 __all__ = [
     "Report",
+    "quality",
     "report",
+    "synthesize",
     "to_arviz",
     "to_bif",
     "to_dataframe",
@@ -22,15 +24,19 @@ from dpjax._later import names_of
 if TYPE_CHECKING:
     from dpjax.exports.draws import to_arviz
     from dpjax.exports.networks import to_bif, to_networkx, to_pgmpy
+    from dpjax.exports.reports.quality import quality
     from dpjax.exports.reports.report import Report, report
     from dpjax.exports.summaries import to_dataframe, to_xarray
+    from dpjax.exports.synthetic import synthesize
 
 __getattr__, __dir__ = names_of(
     __name__,
     {
         "draws": ("to_arviz",),
         "networks": ("to_bif", "to_networkx", "to_pgmpy"),
+        "reports.quality": ("quality",),
         "reports.report": ("Report", "report"),
         "summaries": ("to_dataframe", "to_xarray"),
+        "synthetic": ("synthesize",),
     },
 )

@@ -7,6 +7,7 @@ __all__ = [
     "draw_panels",
     "emission_bars",
     "privacy_utility",
+    "rank_ecdfs",
     "rank_histograms",
     "require_matplotlib",
     "state_map",
@@ -16,4 +17,9 @@ __all__ = [
 from dpjax.plots.figures import require_matplotlib
 from dpjax.plots.hidden_states import emission_bars, state_map
 from dpjax.plots.panels import Panel, Series, TopAxis, draw_panels
-from dpjax.plots.studies import privacy_utility, rank_histograms, sweep_curves
+from dpjax.plots.studies import (
+    privacy_utility,
+    rank_ecdfs,
+    rank_histograms,
+    sweep_curves,
+)

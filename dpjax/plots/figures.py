@@ -6,13 +6,14 @@ __all__ = [
     "Locator",
     "Patch",
     "draw_curve",
+    "finished",
     "name_places",
-    "new_figure",
+    "panels_on",
     "require_matplotlib",
-    "save",
     "short",
 ]
 
+import importlib
 import io
 import os
 import pathlib
@@ -54,13 +55,57 @@ def require_matplotlib() -> None:
         raise ImportError('plots need matplotlib: pip install "dpjax[plots]"')
 
 
-def new_figure(width: int | float, height: int | float) -> "Figure":
-    """Make an empty matplotlib figure of a width and height in inches."""
+def panels_on(
+    ax: Any,
+    path: str | os.PathLike | None,
+    shape: tuple[int, int],
+    size: tuple[int | float, int | float],
+    **options: Any,
+) -> np.ndarray:
+    """Return the Axes on which a function draws its panels, an array of a shape.
+
+    Args:
+        ax: an Axes, or several in order, row by row; None for those of a new figure. If
+            there is no `path` either, pyplot holds the figure, so that notebooks and
+            `matplotlib.pyplot.show` show it.
+        path: file that the function writes, or None.
+        shape: number of rows and of columns of panels.
+        size: width and height of a new figure in inches.
+        options: arguments of `subplots` for a new figure.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+        ValueError: if `ax` does not have an Axes for each panel.
+    """
     require_matplotlib()
-    return Figure(figsize=(width, height), layout="constrained")
+    if ax is not None:
+        given, number = np.asarray(ax, object).ravel(), shape[0] * shape[1]
+        if given.size != number or not all(isinstance(x, Axes) for x in given):
+            raise ValueError(
+                f"`ax` must be {number} matplotlib Axes, one for each panel, got "
+                f"{given.size} objects: see `matplotlib.pyplot.subplots`."
+            )
+        return given.reshape(shape)
+    make = importlib.import_module("matplotlib.pyplot").figure
+    made = (make if path is None else Figure)(figsize=size, layout="constrained")
+    return made.subplots(*shape, squeeze=False, **options)
 
 
-def save(figure: "Figure", path: str | os.PathLike) -> None:
+def finished(panels: np.ndarray, path: str | os.PathLike | None, title: str) -> Any:
+    """Write the figure of panels to a file, if there is one, and return the panels.
+
+    A single panel is returned as an Axes. The title is that of the figure, if it is not
+    empty.
+    """
+    figure = panels.flat[0].figure
+    if title:
+        figure.suptitle(title)
+    if path is not None:
+        _save(figure.figure, path)
+    return panels.item() if panels.size == 1 else panels
+
+
+def _save(figure: "Figure", path: str | os.PathLike) -> None:
     """Write a figure to a PNG or SVG file; equal figures give equal bytes."""
     kind = pathlib.Path(path).suffix.lower()
     if kind not in _METADATA:

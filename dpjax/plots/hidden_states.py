@@ -22,9 +22,9 @@ from dpjax.plots.figures import (
     Axes,
     Locator,
     Patch,
+    finished,
     name_places,
-    new_figure,
-    save,
+    panels_on,
     short,
 )
 
@@ -45,10 +45,11 @@ DISTINCT = len(_PALETTE)
 def emission_bars(
     posterior: HiddenMarkovPosterior,
     fields: Sequence[Categorical],
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     title: str | None = None,
-) -> None:
+) -> "Axes | np.ndarray":
     """Draw bars of the expected probabilities of events' levels in each hidden state.
 
     The figure has a row for each state and a column for each field of an event. It
@@ -59,13 +60,18 @@ def emission_bars(
         posterior: posterior whose `emissions` are shown.
         fields: variables of an event, in the posterior's order (see
             `dpjax.event_logs.log_variables`).
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: Axes to draw on, those of the fields of the first state, then of the next
+            one, and so on; None for a new figure.
         title: title of the figure.
+
+    Returns:
+        The Axes, an array (states, fields); the Axes itself if there is one.
 
     Raises:
         ImportError: if matplotlib is not installed.
-        ValueError: if `fields` does not match the posterior, or the file cannot be
-            written.
+        ValueError: if `fields` does not match the posterior, `ax` has not an Axes for
+            each panel, or the file cannot be written.
 
     Reference:
         Foulds et al. (UAI-16), Figures 4 and 5.
@@ -81,13 +87,13 @@ def emission_bars(
     tables = [np.asarray(table) for table in posterior.emissions()]
     widths = [max(size, 4) + 1 for size in sizes]
     height = 1.2 + 0.85 * len(states) + _name_height(fields)
-    figure = new_figure(max(4, 1.2 + 0.26 * sum(widths)), height)
-    panels = figure.subplots(
-        len(states),
-        len(fields),
+    panels = panels_on(
+        ax,
+        path,
+        (len(states), len(fields)),
+        (max(4, 1.2 + 0.26 * sum(widths)), height),
         sharex="col",
         sharey=True,
-        squeeze=False,
         width_ratios=widths,
     )
     for row, state in zip(panels, states, strict=True):
@@ -96,14 +102,14 @@ def emission_bars(
         )
         for axes, table in zip(row, tables, strict=True):
             _bars(axes, table[state], colour_of(state))
+            axes.set_xticks([])
     for axes, last, field in zip(panels[0], panels[-1], fields, strict=True):
         axes.set_title(field.name, fontsize="medium")
         names = [short(x) for x in field.levels] if field.size <= _MOST_LEVELS else []
         name_places(last, names, max(map(len, names), default=0) > 3)
-    figure.supylabel("expected probability", fontsize="medium")
-    if title:
-        figure.suptitle(title)
-    save(figure, path)
+    if ax is None:
+        panels[0, 0].figure.supylabel("expected probability", fontsize="medium")
+    return finished(panels, path, title or "")
 
 
 def _bars(axes: "Axes", probabilities: np.ndarray, colour: str) -> None:
@@ -125,18 +131,23 @@ def state_map(
     posterior: HiddenMarkovPosterior,
     region: Categorical,
     time: Categorical,
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     title: str | None = None,
-) -> None:
+) -> "Axes":
     """Draw a map with the most frequent hidden state of each region at each time.
 
     Args:
         posterior: posterior whose `predict_states` is shown.
         region: variable of the map's rows (see `dpjax.event_logs.log_variables`).
         time: variable of the map's columns.
-        path: PNG or SVG file to write.
-        title: title of the figure.
+        path: PNG or SVG file to write; None for no file.
+        ax: an Axes to draw on; None for a new figure.
+        title: title of the Axes.
+
+    Returns:
+        The Axes.
 
     Raises:
         ImportError: if matplotlib is not installed.
@@ -155,8 +166,8 @@ def state_map(
         )
     height = 1.6 + 0.24 * min(region.size, _MOST_REGIONS)
     entries = min(posterior.states, DISTINCT + 1) + 2
-    figure = new_figure(9, max(height, 1.2 + 0.19 * entries))
-    axes = figure.subplots()
+    panels = panels_on(ax, path, (1, 1), (9, max(height, 1.2 + 0.19 * entries)))
+    axes = panels.item()
     first = int(time.levels[0])
     axes.imshow(
         _pixels(found, posterior.states),
@@ -170,7 +181,7 @@ def state_map(
     _legend(axes, found, posterior.states)
     if title:
         axes.set_title(title)
-    save(figure, path)
+    return finished(panels, path, "")
 
 
 def _pixels(found: np.ndarray, states: int) -> np.ndarray:

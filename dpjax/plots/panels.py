@@ -15,9 +15,9 @@ from dpjax.plots.figures import (
     COLOURS,
     Axes,
     draw_curve,
+    finished,
     name_places,
-    new_figure,
-    save,
+    panels_on,
 )
 
 Numbers = Real[ArrayLike, " n"] | Sequence[int | float]
@@ -102,36 +102,41 @@ class Panel:
 
 def draw_panels(
     panels: Sequence[Panel],
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     title: str = "",
     columns: int = 2,
-) -> None:
-    """Draw panels, row by row, as one figure in a file.
+) -> "Axes | np.ndarray":
+    """Draw panels, row by row, as one figure.
 
     Args:
         panels: at least one panel.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: Axes to draw on, one for each panel; None for a new figure.
         title: title of the figure.
-        columns: largest number of panels in a row.
+        columns: largest number of panels in a row of a new figure.
+
+    Returns:
+        An array with the Axes of each panel; the Axes itself if there is one.
 
     Raises:
-        ValueError: if there is no panel, or the file cannot be written.
+        ValueError: if there is no panel, `ax` has not an Axes for each of them, or the
+            file cannot be written.
         ImportError: if matplotlib is not installed.
     """
     if not panels:
         raise ValueError("`panels` must hold at least one panel.")
     wide = min(columns, len(panels))
     rows = math.ceil(len(panels) / wide)
-    figure = new_figure(1 + 4.6 * wide, 0.6 + 3.6 * rows)
-    places = figure.subplots(rows, wide, squeeze=False).ravel()
+    shape = (rows, wide) if ax is None else (1, len(panels))
+    size = 1 + 4.6 * wide, 0.6 + 3.6 * rows
+    places = panels_on(ax, path, shape, size).ravel()
     for axes, panel in zip(places, panels, strict=False):
         _draw(axes, panel)
     for axes in places[len(panels) :]:
         axes.set_axis_off()
-    if title:
-        figure.suptitle(title)
-    save(figure, path)
+    return finished(places[: len(panels)], path, title)
 
 
 def _draw(axes: "Axes", panel: Panel) -> None:

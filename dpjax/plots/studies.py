@@ -1,6 +1,6 @@
 """Figures of studies: scores against ε, and ranks of true values."""
 
-__all__ = ["privacy_utility", "rank_histograms", "sweep_curves"]
+__all__ = ["privacy_utility", "rank_ecdfs", "rank_histograms", "sweep_curves"]
 
 import itertools
 import os
@@ -9,9 +9,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-from dpjax.plots.figures import COLOURS, Axes, draw_curve, new_figure, save, short
+from dpjax.plots.figures import (
+    COLOURS,
+    Axes,
+    draw_curve,
+    finished,
+    panels_on,
+    short,
+)
 from dpjax.privacy import Adjacency
 from dpjax.study.coverage import Coverage, Ranks
+from dpjax.study.ecdf import ecdf, ecdf_band
 from dpjax.study.sweeps import SweepResult
 
 _MOST_NAMED = 8  # values of ε that are legible below a panel
@@ -19,36 +27,41 @@ _MOST_NAMED = 8  # values of ε that are legible below a panel
 
 def privacy_utility(
     results: Sequence[Mapping],
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     majority: float,
     adjacency: Adjacency,
-    title: str,
-) -> None:
+    title: str = "",
+) -> "np.ndarray":
     """Draw the area under the ROC curve (AUC) and the accuracy against ε.
 
     Args:
         results: a mapping for each mechanism and ε, with the keys `mechanism`,
             `epsilon` (None: not private), `auc` and `accuracy`, and the standard errors
             `auc_se` and `accuracy_se`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
         majority: accuracy of always predicting the most frequent level.
         adjacency: "replace-one" or "add-remove", for the label of ε.
         title: title of the figure.
 
+    Returns:
+        An array with the Axes of the AUC and of the accuracy.
+
     Raises:
         ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, or the file cannot be written.
     """
-    figure = new_figure(9, 3.8)
-    auc, accuracy = figure.subplots(1, 2)
+    panels = panels_on(ax, path, (1, 2), (9, 3.8))[0]
+    auc, accuracy = panels
     for axes in (auc, accuracy):
         axes.set_xlabel(f"privacy loss ε (nats, {adjacency})")
     _score_panel(auc, results, "auc", 0.5, "chance")
     auc.set_ylabel("area under the ROC curve")
     _score_panel(accuracy, results, "accuracy", majority, "always the majority level")
     accuracy.set_ylabel("accuracy")
-    figure.suptitle(title)
-    save(figure, path)
+    return finished(panels, path, title)
 
 
 def _score_panel(
@@ -76,11 +89,12 @@ def _score_panel(
 
 def sweep_curves(
     result: SweepResult,
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
     scores: Sequence[str] | None = None,
     title: str = "",
-) -> None:
+) -> "Axes | np.ndarray":
     """Draw a sweep's mean scores against ε, with bands of ± 2 standard errors.
 
     The figure has a column for each score, a row for each data set and, in each panel,
@@ -88,12 +102,18 @@ def sweep_curves(
 
     Args:
         result: result of `dpjax.sweep`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: Axes to draw on, those of the scores of the first data set, then of the next
+            one, and so on; None for a new figure.
         scores: names of scores that are single numbers; None means the first eight.
         title: title of the figure.
 
+    Returns:
+        The Axes, an array (data sets, scores); the Axes itself if there is one.
+
     Raises:
-        ValueError: if a score is unknown, or the file cannot be written.
+        ValueError: if a score is unknown, `ax` has not an Axes for each panel, or the
+            file cannot be written.
         ImportError: if matplotlib is not installed.
     """
     dimensions = len(result.dimensions)
@@ -106,8 +126,9 @@ def sweep_curves(
             f"each cell, got {', '.join(unknown) or 'none'}."
         )
     datasets = result.coordinates.get("dataset", [""])
-    figure = new_figure(1 + 3.8 * len(chosen), 0.6 + 3.2 * len(datasets))
-    panels = figure.subplots(len(datasets), len(chosen), squeeze=False, sharex=True)
+    shape = len(datasets), len(chosen)
+    size = 1 + 3.8 * shape[1], 0.6 + 3.2 * shape[0]
+    panels = panels_on(ax, path, shape, size, sharex=True)
     for d, dataset in enumerate(datasets):
         for axes, score in zip(panels[d], chosen, strict=True):
             _sweep_panel(axes, result, score, d)
@@ -117,8 +138,7 @@ def sweep_curves(
             panels[d][0].set_title(short(dataset), loc="left", fontsize="medium")
     if "mechanism" in result.dimensions:
         panels[0][0].legend(frameon=False, fontsize="small")
-    figure.suptitle(title)
-    save(figure, path)
+    return finished(panels, path, title)
 
 
 def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) -> None:
@@ -142,29 +162,84 @@ def _sweep_panel(axes: "Axes", result: SweepResult, score: str, dataset: int) ->
             axes.set_xticks(x, [f"{epsilon:g}" for epsilon in x], minor=False)
 
 
-def rank_histograms(coverage: Coverage, path: str | os.PathLike) -> None:
+def rank_histograms(
+    coverage: Coverage,
+    path: str | os.PathLike | None = None,
+    *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
+    title: str | None = None,
+) -> "np.ndarray":
     """Draw histograms of ranks of true values in noise-aware and plug-in posteriors.
 
     A rank is the posterior's distribution function at the true value.
 
     Args:
         coverage: result of `dpjax.study.coverage`.
-        path: PNG or SVG file to write.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
+        title: title of the figure; None says what is simulated, if the figure is new.
+
+    Returns:
+        An array with the Axes of both posteriors.
 
     Raises:
         ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, or the file cannot be written.
     """
-    figure = new_figure(9, 3.6)
+    panels = panels_on(ax, path, (1, 2), (9, 3.6), sharey=True)[0]
     both = (coverage.noise_aware, coverage.naive)
-    panels = figure.subplots(1, 2, sharey=True)
     for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
         _ranks(axes, ranks, colour)
     panels[0].set_ylabel("releases")
-    figure.suptitle(
+    return finished(panels, path, _title_of(coverage, ax, title))
+
+
+def rank_ecdfs(
+    coverage: Coverage,
+    path: str | os.PathLike | None = None,
+    *,
+    ax: "Axes | Sequence[Axes] | np.ndarray | None" = None,
+    level: float = 0.95,
+    title: str | None = None,
+) -> "np.ndarray":
+    """Draw how much distribution functions of ranks differ from those of uniform ranks.
+
+    A rank is the posterior's distribution function at the true value. If posterior
+    intervals are right, ranks are uniform, and the curve of their empirical
+    distribution function (ECDF) less that of uniform ranks is inside the band
+    everywhere with probability `level`.
+
+    Args:
+        coverage: result of `dpjax.study.coverage`.
+        path: PNG or SVG file to write; None for no file.
+        ax: two Axes to draw on; None for a new figure.
+        level: probability of the band (see `dpjax.study.ecdf_band`).
+        title: title of the figure; None says what is simulated, if the figure is new.
+
+    Returns:
+        An array with the Axes of both posteriors.
+
+    Raises:
+        ImportError: if matplotlib is not installed.
+        ValueError: if `ax` is not two Axes, `level` is not between 0 and 1, or the file
+            cannot be written.
+    """
+    panels = panels_on(ax, path, (1, 2), (9, 3.6), sharey=True)[0]
+    both = (coverage.noise_aware, coverage.naive)
+    for axes, ranks, colour in zip(panels, both, COLOURS, strict=False):
+        _ecdf(axes, ranks, level, colour)
+    panels[0].set_ylabel("ECDF less uniform")
+    return finished(panels, path, _title_of(coverage, ax, title))
+
+
+def _title_of(coverage: Coverage, ax: object, title: str | None) -> str:
+    """Return a title: the given one, or what is simulated if the figure is new."""
+    if title is not None or ax is not None:
+        return title or ""
+    return (
         f"n = {coverage.n:,}, ε = {coverage.epsilon:g}, {coverage.adjacency}: "
         f"{coverage.naive.ranks.size:,} releases"
     )
-    save(figure, path)
 
 
 def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
@@ -182,6 +257,30 @@ def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:
     axes.set_title(
         f"{ranks.posterior}\n{ranks.level:.0%} intervals cover {ranks.coverage:.1%} "
         f"({low:.1%} to {high:.1%})",
+        fontsize="medium",
+    )
+    axes.set_xlabel("posterior distribution function at the true value")
+    axes.legend(frameon=False, fontsize="small")
+
+
+def _ecdf(axes: "Axes", ranks: Ranks, level: float, colour: str) -> None:
+    """Draw the difference of one ECDF from that of uniform ranks, with its band."""
+    band = ecdf_band(ranks.ranks.size, level)
+    points = np.array([0, *band.points, 1])
+    lower, upper, found = (
+        np.array([0, *(values - band.points), 0])
+        for values in (band.lower, band.upper, ecdf(ranks.ranks, band.points))
+    )
+    label = f"{level:.0%} of whole curves, if intervals are right"
+    axes.fill_between(
+        points, lower, upper, color="grey", alpha=0.3, linewidth=0, label=label
+    )
+    axes.axhline(0, color="grey", linewidth=1)
+    axes.plot(points, found, color=colour)
+    number = int(band.outside(ranks.ranks).sum())
+    where = f"outside the band at {number} of {band.points.size} points"
+    axes.set_title(
+        f"{ranks.posterior}\n{where if number else 'inside the band'}",
         fontsize="medium",
     )
     axes.set_xlabel("posterior distribution function at the true value")

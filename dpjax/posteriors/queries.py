@@ -4,7 +4,13 @@ Unknown levels are summed out by a junction tree. The levels that are known ente
 factors of single variables, so that one compiled program serves all patterns of them.
 """
 
-__all__ = ["complete", "log_joint", "refuse_contradictions", "tables_at_once"]
+__all__ = [
+    "complete",
+    "log_joint",
+    "log_pairs",
+    "refuse_contradictions",
+    "tables_at_once",
+]
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -46,13 +52,42 @@ def log_joint(
         factored: groups of variables, each with a table of factors.
     """
     layout = _layout(net, (*factored, group))
+    cells = int(np.diff(layout.offsets)[-1])
+    return _logs(theta, evidence, net, layout, layout.length - cells, factors)
+
+
+@partial(jax.jit, static_argnames=("net", "factored"))
+def log_pairs(
+    theta: Float[Array, " c"],
+    evidence: Int32[Array, "n d"],
+    net: BayesNet,
+    factors: Float[Array, "n f"] | None = None,
+    factored: tuple[tuple[int, ...], ...] = (),
+) -> Float[Array, "n k"]:
+    """Log-probabilities of each record's known levels with each level of a variable.
+
+    The arguments are those of `log_joint`. The columns are the levels of all variables,
+    in order, and then the cells of the groups `factored`.
+    """
+    layout = _layout(net, factored)
+    return _logs(theta, evidence, net, layout, layout.offsets[len(net.sizes)], factors)
+
+
+def _logs(
+    theta: Array,
+    evidence: Array,
+    net: BayesNet,
+    layout: TableLayout,
+    start: int,
+    factors: Array | None,
+) -> Array:
+    """Return the logarithms of the tables of `layout` from the cell `start` on."""
     none = jnp.zeros((len(evidence), 0), theta.dtype)
 
     def one(given):
         record, more = given
-        return log_tables(layout, _factors(theta, net, layout, record, more))[-cells:]
+        return log_tables(layout, _factors(theta, net, layout, record, more))[start:]
 
-    cells = int(np.diff(layout.offsets)[-1])
     given = evidence, none if factors is None else factors
     return each(one, given, partial(_at_once, layout))
 

@@ -8,6 +8,7 @@ __all__ = [
     "SweepResult",
     "combine_synthetic",
     "coverage",
+    "ecdf_band",
     "metrics",
     "plan",
     "sweep",
@@ -15,6 +16,7 @@ __all__ = [
 
 from dpjax.study import metrics
 from dpjax.study.coverage import coverage
+from dpjax.study.ecdf import ecdf_band
 from dpjax.study.experiments import (
     HiddenMarkovExperiment,
     NaiveBayesExperiment,

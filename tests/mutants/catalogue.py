@@ -4,6 +4,7 @@ __all__ = ["MUTANTS"]
 
 from tests.mutants import (
     of_accelerators,
+    of_bands,
     of_bins,
     of_blocks,
     of_budgets,
@@ -57,6 +58,7 @@ from tests.mutants import (
 
 MUTANTS = (
     *of_accelerators.MUTANTS,
+    *of_bands.MUTANTS,
     *of_bins.MUTANTS,
     *of_blocks.MUTANTS,
     *of_budgets.MUTANTS,

@@ -76,8 +76,8 @@ MUTANTS = (
         "key reused",
         "synthetic tables are all the same",
         "cli/synthesize.py",
-        "jr.split(jr.fold_in(key, i))",
-        "jr.split(jr.fold_in(key, 0))",
+        "[jr.fold_in(key, i) for i in range(options.copies)]",
+        "[jr.fold_in(key, 0) for i in range(options.copies)]",
         (_IN + "test_the_command_line_predicts_queries_and_synthesizes",),
     ),
 )

@@ -3,7 +3,8 @@
 from tests.mutants.mutant import Mutant
 
 _WORDS, _RESULTS = "exports/reports/words.py", "exports/reports/results.py"
-_IN = "tests/test_reports.py::"
+_QUALITY, _LEVELS = "exports/reports/quality.py", "exports/reports/levels.py"
+_IN, _OF = "tests/test_reports.py::", "tests/test_quality.py::"
 
 MUTANTS = (
     Mutant(
@@ -61,5 +62,29 @@ MUTANTS = (
         "half = NormalDist().inv_cdf((1 + level) / 2) * sd",
         "half = NormalDist().inv_cdf((1 + level) / 2)",
         (_IN + "test_an_event_log_is_reported_by_totals",),
+    ),
+    Mutant(
+        "law changed",
+        "quality: half of what sampling alone does",
+        _QUALITY,
+        "return 2 * np.exp(logs) / n",
+        "return np.exp(logs) / n",
+        (_OF + "test_what_sampling_alone_does_is_the_exact_expectation",),
+    ),
+    Mutant(
+        "branch left out",
+        "quality: levels that all records have not are possible",
+        _LEVELS,
+        "possible[:whole] = (known[places] < 0) | (known[places] == levels)",
+        "possible[:whole] = 1",
+        (_OF + "test_probabilities_of_pairs_are_sums_over_all_records",),
+    ),
+    Mutant(
+        "law changed",
+        "quality: two numbers of one leaf are independent",
+        _LEVELS,
+        "found[own, own] = np.diag(found[:first, own].sum(axis=0))",
+        "found[own, own] = found[own, own]",
+        (_OF + "test_leaves_are_in_bins_of_their_predictive_law",),
     ),
 )

@@ -28,4 +28,9 @@ def add(commands) -> None:
     command.number("--releases", "simulated releases", 2000)
     command.number("--level", "level of intervals", 0.95, float)
     command.add_argument("--out", help="PNG file for the rank histograms")
+    command.add_argument(
+        "--ecdf",
+        metavar="FILE",
+        help="PNG file for the distribution functions of ranks, with a band",
+    )
     command.common("--seed", "--json")

@@ -25,3 +25,9 @@ def add(commands) -> None:
         help="file to write, which ends in .csv or .parquet; of several tables, "
         "FILE-1.csv, FILE-2.csv and so on",
     )
+    command.add_argument(
+        "--quality",
+        metavar="FILE",
+        help="also write a comparison of the synthetic records with the release: .html "
+        "for a page to read or print, .json for the same content, .csv for its tables",
+    )

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from dpjax.exports.reports.registry import entry_of, yaml_of
 from dpjax.exports.reports.results import results_of
 from dpjax.exports.reports.words import (
     CHANCES,
+    few_names,
     mechanism_in_words,
     most_after,
     promises,
@@ -36,16 +37,19 @@ class Report:
     """The content of a report about a release, as plain data.
 
     Attributes:
-        content: mappings, lists, text and numbers, which JSON can hold. Its parts are
-            `title`, `about`, `published`, `protection`, `variables`, `results`,
-            `budget` (None without a ledger), `verification` and `registry`.
+        content: mappings, lists, text and numbers, which JSON can hold. The parts of
+            `report` are `title`, `about`, `published`, `protection`, `variables`,
+            `results`, `budget` (None without a ledger), `verification` and `registry`;
+            those of `quality` are `title`, `compared` and `results`.
+        page: function that makes the page from the content.
     """
 
     content: Mapping[str, Any]
+    page: Callable[[Mapping[str, Any]], str] = page_of
 
     def to_html(self) -> str:
         """Return one page of HTML, which needs no network and no script."""
-        return page_of(self.content)
+        return self.page(self.content)
 
     def to_csv(self) -> str:
         """Return the results as one table in CSV, with a row for each number."""
@@ -67,14 +71,15 @@ class Report:
         Args:
             path: a name that ends in .html, for the page; in .json, for the whole
                 content; in .csv, for the results; or in .yaml, for the draft of an
-                entry in the public registry of deployments.
+                entry in the public registry of deployments, which `report` has.
 
         Raises:
             ValueError: if the name ends otherwise, or the file cannot be written.
         """
         ending = pathlib.Path(path).suffix.lower()
-        if ending not in ENDINGS:
-            raise ValueError(f"`path` must end in {' or '.join(ENDINGS)}, got {path}.")
+        endings = ENDINGS if "registry" in self.content else ENDINGS[:-1]
+        if ending not in endings:
+            raise ValueError(f"`path` must end in {' or '.join(endings)}, got {path}.")
         if ending == ".html":
             text = self.to_html()
         elif ending == ".csv":
@@ -110,7 +115,8 @@ def report(
     """
     probability(level=level)
     cost, facts = released.guarantee(), dict(released.about)
-    title = facts.get("title", f"A private release of {_names(released)}")
+    few = few_names([variable.name for variable in released.statistic.variables])
+    title = facts.get("title", f"A private release of {few}")
     epsilon = cost.numbers.get("epsilon")
     found = results_of(released, level)
     content = {
@@ -140,10 +146,3 @@ def report(
         "registry": entry_of(released, title),
     }
     return Report(content)
-
-
-def _names(released: Released) -> str:
-    names = [variable.name for variable in released.statistic.variables]
-    if len(names) > 3:
-        names[2:] = [f"{len(names) - 2} more variables"]
-    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]

@@ -1,8 +1,16 @@
 """What is published, and how it is protected, in sentences for all readers."""
 
-__all__ = ["CHANCES", "mechanism_in_words", "most_after", "promises", "what_in_words"]
+__all__ = [
+    "CHANCES",
+    "few_names",
+    "mechanism_in_words",
+    "most_after",
+    "promises",
+    "what_in_words",
+]
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpjax.mechanisms import Mechanism
@@ -43,7 +51,7 @@ def what_in_words(released: Released) -> str:
     """Return a sentence about the statistic that is released."""
     statistic = released.statistic
     names = [variable.name for variable in statistic.variables]
-    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    listed = _joined(names)
     if isinstance(statistic, FamilyStatistic):
         family = statistic.family.name
         return f"Totals for the model {family} of {listed}, with random noise."
@@ -101,3 +109,14 @@ def _power(epsilon: Fraction) -> str:
     step = 10.0 ** (math.floor(math.log10(number)) - 2)
     above = math.ceil(number / step) * step
     return f" = {above:,.0f}" if above >= 100 else f" = {above:.3g}"
+
+
+def few_names(names: Sequence[str]) -> str:
+    """Return at most three names, or two and the number of the others."""
+    if len(names) > 3:
+        return _joined([*names[:2], f"{len(names) - 2} more variables"])
+    return _joined(names)
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]

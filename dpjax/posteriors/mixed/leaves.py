@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float, Int, Real
+from jaxtyping import Array, ArrayLike, Float, Int, Real
 
 from dpjax._checks import typed_key
 from dpjax._platforms import each
@@ -120,7 +120,7 @@ class LeafPosterior(ConjugateMixture):
         law = StudentLaw(*(x.reshape(-1, 1) for x in parts))
         return mixture_quantile(law, q, np.tile(weights.T, (len(parts.scale), 1)))
 
-    def in_bins(self, edges: Float[Array, " e"]) -> HostArray:
+    def in_bins(self, edges: Float[ArrayLike, " e"]) -> HostArray:
         """Return predictive probabilities of bins between `edges`, in each row.
 
         The first and the last bin have no outer edges. At most 200 of the drawn totals
