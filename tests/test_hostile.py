@@ -31,9 +31,9 @@ from dpjax.statistics import FourierCoefficients, fourier_sensitivity
 from dpjax.tables.layout import TableLayout, maximal_groups
 
 from .fuzz import builders as make
-from .fuzz.engine import SECONDS, Hang, attempt, limits
 from .fuzz.families import CONSTANTS, FAMILIES
 from .fuzz.hostile import READERS
+from .fuzz.verdicts import SECONDS, Hang, attempt, limits
 
 POISSON = EXPONENTIAL_FAMILIES["poisson"].from_bounds((0,), (120,))
 QUICK = ["counts: two parents", "counts: a cycle", "samples: star", "fourier: star"]

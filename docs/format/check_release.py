@@ -681,9 +681,9 @@ def check_ledger(text):
         raise NotCovered(f"ledgers of format {form!r:.60}")
     written, inode = canonical, first["inode"]
     if form != "dpjax-ledger-4":
-        written, inode = escaped, str(integer(inode, 0, 2**64, "`inode`"))
+        written, inode = escaped, str(integer(inode, 0, 2**64 - 1, "`inode`"))
     digits = isinstance(inode, str) and re.fullmatch("0|[1-9][0-9]{0,19}", inode)
-    need(digits, "`inode` is no number")
+    need(digits and int(inode) < 2**64, "`inode` is no number")
     need(lines[0] == written(first), "the first line is not in its canonical form")
     period = first.get("period")
     need(period is None or period in ENDS, "the period is unknown")
