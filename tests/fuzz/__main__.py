@@ -17,6 +17,7 @@ from . import hostile, neighbours
 from .corpus import CASES, HERE, SEEDS
 from .formats import FORMATS
 
+_RECORDED = {"release": "format_*", "ledger": "formats"}  # more valid files
 _PATIENCE = 120  # seconds for imports and for the last input
 _OPTIONS = {
     "dict": HERE / "dictionary.txt",
@@ -65,9 +66,10 @@ def main() -> int:
 def fuzzed(target: str, seconds: int, keep: pathlib.Path) -> Found:
     """Fuzz a target; inputs that take new branches stay in a folder of `keep`.
 
-    The files on which a reader once failed, and the seeds, come first.
+    Valid files, and those on which a reader once failed, come first.
     """
-    folders = [keep / target, SEEDS / target, CASES / target]
+    recorded = HERE.parent.joinpath("recorded").glob(_RECORDED.get(target, "-"))
+    folders = [keep / target, SEEDS / target, CASES / target, *recorded]
     folders[0].mkdir(parents=True, exist_ok=True)
     options = {
         **_OPTIONS, "artifact_prefix": f"{keep}/{target}-", "max_total_time": seconds
