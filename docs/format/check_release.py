@@ -768,6 +768,11 @@ def check(text):
     return list(check_release(document))
 
 
+def shown(error):
+    """Return a short line without characters that control a terminal."""
+    return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in str(error)[:300])
+
+
 def main(arguments):
     """Check the file that the command line names; return the exit status."""
     if len(arguments) != 1:
@@ -777,10 +782,10 @@ def main(arguments):
         with open(arguments[0], encoding="utf-8", newline="") as file:
             facts = check(file.read())
     except NotCovered as error:
-        print(f"not covered: {error}. Nothing is verified.")
+        print(f"not covered: {shown(error)}. Nothing is verified.")
         return 2
     except (Refused, OSError, UnicodeError, RecursionError) as error:
-        print(f"refused: {error}.")
+        print(f"refused: {shown(error)}.")
         return 1
     for name, text in facts:
         print(f"{name + ':':<14} {text}")
