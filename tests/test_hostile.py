@@ -1,6 +1,6 @@
 """Files made to take long: work in proportion to the file, or refused at stated limits.
 
-`python -m tests.fuzz --hostile` measures seconds and memory of many more of them.
+`python -m tests.fuzz.hostile` measures seconds and memory of many more of them.
 """
 
 import contextlib

@@ -1,40 +1,51 @@
 """`python -m tests.fuzz --seconds 60`: atheris looks for files that readers fail on.
 
-With `--neighbours N`, tables that differ in a record; with `--hostile`, growing files.
+It counts which branches of the library, and of the checker without it, an input takes,
+and keeps inputs that take new ones. JAX is not looked at. Each target has a process of
+its own, of which libFuzzer is in charge until the end.
 """
 
 import argparse
+import contextlib
 import functools
+import inspect
+import io
+import multiprocessing
 import os
 import pathlib
+import random
 import re
-import subprocess
 import sys
-from multiprocessing.pool import ThreadPool
-from typing import NamedTuple
+import tempfile
+import warnings
 
-from . import hostile, neighbours
-from .corpus import CASES, HERE, SEEDS
-from .formats import FORMATS
+import atheris
 
+looked_at = functools.partial(atheris.instrument_imports, include=["dpjax"])
+
+with contextlib.redirect_stderr(io.StringIO()), looked_at():  # its list of modules is long
+    from tests.helpers.checker import checker
+
+    from .corpus import CASES, HERE, SEEDS, seeds
+    from .formats import FORMATS, file_name
+    from .verdicts import attempt, limits
+
+_WHOLE = 0.3  # of the alterations take a file as bytes, whatever its structure
+_PATIENCE = 60  # seconds for the last input, and the same again for the first ones
 _RECORDED = {"release": "format_*", "ledger": "formats"}  # more valid files
-_PATIENCE = 120  # seconds for imports and for the last input
 _OPTIONS = {
     "dict": HERE / "dictionary.txt",
     "max_len": 1 << 14,
     "print_final_stats": 1,
     "rss_limit_mb": 4096,
-    "timeout": 60,  # of the clock, where others use the processors
+    "timeout": _PATIENCE,
 }
-
-
-class Found(NamedTuple):
-    """What atheris says at its end: numbers as text, and the first fault."""
-
-    inputs: str
-    branches: str
-    corpus: str
-    fault: str
+_STATED = {
+    "inputs": r"number_of_executed_units: +(\d+)",
+    "branches": r"cov: (\d+)",
+    "kept": r"corp: (\d+)",
+}
+_FAULT = r"^[\w.]*(?:Fault|Hang|Error)\b.*|^SUMMARY.*"
 
 
 def main() -> int:
@@ -42,63 +53,95 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=60, help="of each target")
     parser.add_argument("--target", choices=FORMATS, action="append")
     parser.add_argument("--keep", default="fuzz-kept", help="folder of what is found")
-    parser.add_argument("--neighbours", type=int, metavar="N", help="tables to compare")
-    parser.add_argument("--seed", type=int, default=0, help="of the neighbours")
-    parser.add_argument("--hostile", nargs="*", metavar="WORD", help="files that grow")
     options = parser.parse_args()
-    processes = len(os.sched_getaffinity(0))
-    if options.hostile is not None:
-        return hostile.main(options.hostile)
-    if options.neighbours is not None:
-        return neighbours.main(options.neighbours, options.seed, processes)
     targets, keep = options.target or [*FORMATS], pathlib.Path(options.keep)
-    print(f"{'target':<12}" + "".join(f"{x:>10}" for x in Found._fields[:3]))
-    faults = 0
-    with ThreadPool(processes) as pool:
-        work = functools.partial(fuzzed, seconds=options.seconds, keep=keep)
-        for name, found in zip(targets, pool.imap(work, targets), strict=True):
-            print(f"{name:<12}" + "".join(f"{x:>10}" for x in found[:3]), flush=True)
-            faults += bool(found.fault)
-            print(f"    {found.fault}\n" if found.fault else "", end="", flush=True)
+    print(f"{'target':<12}" + "".join(f"{x:>10}" for x in _STATED))
+    faults, few = 0, len(os.sched_getaffinity(0))
+    for place in range(0, len(targets), few):  # which take equally long
+        running = [
+            (x, _started(x, options.seconds, keep)) for x in targets[place:][:few]
+        ]
+        for target, process in running:
+            process.join(options.seconds + 2 * _PATIENCE)
+            process.kill()
+            process.join()
+            faults += _line(target, process.exitcode, keep)
     return int(faults > 0)
 
 
-def fuzzed(target: str, seconds: int, keep: pathlib.Path) -> Found:
-    """Fuzz a target; inputs that take new branches stay in a folder of `keep`.
+def _started(target: str, seconds: int, keep: pathlib.Path) -> multiprocessing.Process:
+    (keep / target).mkdir(parents=True, exist_ok=True)
+    process = multiprocessing.get_context("fork").Process(
+        target=fuzz, args=(target, seconds, keep)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # JAX has computed nothing yet
+        process.start()
+    return process
+
+
+def _line(target: str, status: int | None, keep: pathlib.Path) -> bool:
+    """Print what atheris says at the end; whether it found a fault."""
+    said = (keep / f"{target}.log").read_text(errors="replace")
+    shown = [re.findall(x, said)[-1:] or ["?"] for x in _STATED.values()]
+    print(f"{target:<12}" + "".join(f"{x:>10}" for (x,) in shown), flush=True)
+    if status:
+        kind = re.search(_FAULT, said, re.MULTILINE)
+        kept = re.findall("Test unit written to (.*)$", said, re.MULTILINE)
+        print(f"    {kind[0] if kind else f'ends by {status}'}", *kept, flush=True)
+    return bool(status)
+
+
+def fuzz(target: str, seconds: int, keep: pathlib.Path) -> None:
+    """Fuzz a target, and end the process; inputs that take new branches are kept.
 
     Valid files, and those on which a reader once failed, come first.
     """
+    log = os.open(keep / f"{target}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     recorded = HERE.parent.joinpath("recorded").glob(_RECORDED.get(target, "-"))
     folders = [keep / target, SEEDS / target, CASES / target, *recorded]
-    folders[0].mkdir(parents=True, exist_ok=True)
     options = {
         **_OPTIONS, "artifact_prefix": f"{keep}/{target}-", "max_total_time": seconds
     }  # fmt: skip
-    command = [sys.executable, "-m", "tests.fuzz.guided", target]
-    command += [f"-{name}={value}" for name, value in options.items()]
-    command += [str(x) for x in folders if x.exists()]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace",
-            timeout=seconds + _PATIENCE,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return Found("", "", "", "is not at an end after two minutes more")
-    said = done.stdout + done.stderr
-    fault = "" if done.returncode == 0 else _fault(said)
-    stated = (r"number_of_executed_units: +(\d+)", r"cov: (\d+)", r"corp: (\d+)")
-    return Found(*(_last(x, said) for x in stated), fault)
+    words = [f"-{name}={value}" for name, value in options.items()]
+    words += [str(x) for x in folders if x.exists()]
+    with tempfile.TemporaryDirectory() as name:
+        try_one = functools.partial(_try_one, target, pathlib.Path(name))
+        with looked_at():  # what is imported late
+            for data in seeds(target).values():
+                try_one(data)
+        for function in vars(checker).values():
+            if inspect.isfunction(function):
+                atheris.instrument_func(function)
+        alter = functools.partial(_alter, target)
+        atheris.Setup(["", *words], try_one, custom_mutator=alter)
+        with limits():
+            atheris.Fuzz()
 
 
-def _fault(said: str) -> str:
-    """The exception, and the file with the input."""
-    kind = re.search(r"^[\w.]*(Fault|Hang|Error)\b.*|^SUMMARY.*", said, re.MULTILINE)
-    kept = _last("Test unit written to (.*)$", said)
-    return f"{kind[0] if kind else said[-300:]} {kept}"
+def _try_one(target: str, folder: pathlib.Path, data: bytes) -> None:
+    path = folder / file_name(data)
+    path.write_bytes(data)
+    attempt(target, path)
+    path.unlink()
 
 
-def _last(pattern: str, said: str) -> str:
-    return (re.findall(pattern, said, re.MULTILINE) or [""])[-1]
+def _alter(target: str, data: bytes, most: int, seed: int) -> bytes:
+    rng = random.Random(seed)
+    if rng.random() > _WHOLE:
+        try:
+            made = FORMATS[target].alter(rng, data, _mutated)
+        except Exception:  # an earlier alteration left nothing of the structure
+            made = b""
+        if 0 < len(made) <= most:
+            return made
+    return atheris.Mutate(data, most)
+
+
+def _mutated(data: bytes) -> bytes:
+    return atheris.Mutate(data, 2 * len(data) + 64)
 
 
 if __name__ == "__main__":
