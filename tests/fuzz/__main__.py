@@ -8,6 +8,7 @@ its own, of which libFuzzer is in charge until the end.
 import argparse
 import contextlib
 import functools
+import hashlib
 import inspect
 import io
 import multiprocessing
@@ -21,9 +22,10 @@ import warnings
 
 import atheris
 
+# What is imported within is looked at; atheris lists its modules, which are many.
 looked_at = functools.partial(atheris.instrument_imports, include=["dpjax"])
 
-with contextlib.redirect_stderr(io.StringIO()), looked_at():  # its list of modules is long
+with contextlib.redirect_stderr(io.StringIO()), looked_at():
     from tests.helpers.checker import checker
 
     from .corpus import CASES, HERE, SEEDS, seeds
@@ -36,16 +38,16 @@ _RECORDED = {"release": "format_*", "ledger": "formats"}  # more valid files
 _OPTIONS = {
     "dict": HERE / "dictionary.txt",
     "max_len": 1 << 14,
-    "print_final_stats": 1,
     "rss_limit_mb": 4096,
     "timeout": _PATIENCE,
 }
 _STATED = {
-    "inputs": r"number_of_executed_units: +(\d+)",
+    "inputs": r"(?m)^#(\d+)",
     "branches": r"cov: (\d+)",
     "kept": r"corp: (\d+)",
 }
-_FAULT = r"^[\w.]*(?:Fault|Hang|Error)\b.*|^SUMMARY.*"
+_FAULT = r"(?m)^[\w.]*(?:Fault|Hang|Error)\b.*|^SUMMARY.*"
+_KEPT = "Test unit written to "
 
 
 def main() -> int:
@@ -86,8 +88,7 @@ def _line(target: str, status: int | None, keep: pathlib.Path) -> bool:
     shown = [re.findall(x, said)[-1:] or ["?"] for x in _STATED.values()]
     print(f"{target:<12}" + "".join(f"{x:>10}" for (x,) in shown), flush=True)
     if status:
-        kind = re.search(_FAULT, said, re.MULTILINE)
-        kept = re.findall("Test unit written to (.*)$", said, re.MULTILINE)
+        kind, kept = re.search(_FAULT, said), re.findall(f"{_KEPT}(.*)", said)
         print(f"    {kind[0] if kind else f'ends by {status}'}", *kept, flush=True)
     return bool(status)
 
@@ -108,7 +109,7 @@ def fuzz(target: str, seconds: int, keep: pathlib.Path) -> None:
     words = [f"-{name}={value}" for name, value in options.items()]
     words += [str(x) for x in folders if x.exists()]
     with tempfile.TemporaryDirectory() as name:
-        try_one = functools.partial(_try_one, target, pathlib.Path(name))
+        try_one = functools.partial(_try_one, target, pathlib.Path(name), keep)
         with looked_at():  # what is imported late
             for data in seeds(target).values():
                 try_one(data)
@@ -121,10 +122,18 @@ def fuzz(target: str, seconds: int, keep: pathlib.Path) -> None:
             atheris.Fuzz()
 
 
-def _try_one(target: str, folder: pathlib.Path, data: bytes) -> None:
+def _try_one(
+    target: str, folder: pathlib.Path, keep: pathlib.Path, data: bytes
+) -> None:
     path = folder / file_name(data)
     path.write_bytes(data)
-    attempt(target, path)
+    try:
+        attempt(target, path)
+    except BaseException:
+        kept = keep / f"{target}-fault-{hashlib.sha256(data).hexdigest()[:12]}"
+        kept.write_bytes(data)
+        print(f"{_KEPT}{kept}", flush=True)
+        raise
     path.unlink()
 
 
