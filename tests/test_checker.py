@@ -231,6 +231,14 @@ def test_an_alteration_is_refused_although_it_is_rehashed(what, version):
         checker.check(json.dumps({**document, "content": content}))
 
 
+def test_an_entry_beside_the_content_is_refused():
+    text = json.dumps(rehashed({**newest(CHAIN), "note": "true"}))
+    with pytest.raises(checker.Refused, match="unknown member"):
+        checker.check(text)
+    with pytest.raises(UnreadableRelease, match="no entry beside"):
+        parse(text)
+
+
 @pytest.mark.parametrize("rows", [2, 4])
 def test_another_number_of_rows_of_a_person_is_refused(rows):
     document = json.loads(seeds("release")["persons.json"])
