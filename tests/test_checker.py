@@ -15,6 +15,8 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json, escaped_json
+from dpjax.privacy.ledger_lines import read_on
+from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease, parse
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.fuzz.builders import noisy
 from tests.fuzz.corpus import seeds
@@ -223,8 +225,18 @@ def test_an_alteration_is_refused_although_it_is_rehashed(what, version):
     with pytest.raises(checker.Refused) as refusal:
         checker.check(json.dumps(rehashed({**document, "content": content})))
     assert "hash" not in str(refusal.value)
+    with pytest.raises(InconsistentRelease):
+        parse(json.dumps(rehashed({**document, "content": content})))
     with pytest.raises(checker.Refused, match="the hash differs"):
         checker.check(json.dumps({**document, "content": content}))
+
+
+def test_an_entry_beside_the_content_is_refused():
+    text = json.dumps(rehashed({**newest(CHAIN), "note": "true"}))
+    with pytest.raises(checker.Refused, match="unknown member"):
+        checker.check(text)
+    with pytest.raises(UnreadableRelease, match="no entry beside"):
+        parse(text)
 
 
 @pytest.mark.parametrize("rows", [2, 4])
@@ -274,6 +286,8 @@ def test_an_altered_text_is_refused(change, tmp_path):
     checker.check(text)
     altered = change(text)
     assert altered != text
+    with pytest.raises((InconsistentRelease, UnreadableRelease)):
+        parse(altered)
     (tmp_path / "r.json").write_text(altered)
     done = run(tmp_path / "r.json")
     assert (done.returncode, done.stderr) == (1, "")
@@ -312,9 +326,12 @@ def test_an_altered_ledger_is_refused_although_it_is_rechained(change):
     lines = [json.loads(x) for x in LEDGERS["ledger_4"].splitlines()]
     assert rechained(lines, canonical_json) == LEDGERS["ledger_4"]
     change(lines)
+    text = rechained(lines, canonical_json)
     with pytest.raises(checker.Refused) as refusal:
-        checker.check(rechained(lines, canonical_json))
+        checker.check(text)
     assert "hash" not in str(refusal.value)
+    with pytest.raises((ValueError, LookupError)):
+        read_on(None, text.encode())
 
 
 def test_a_ledger_of_three_parts_is_refused_when_one_of_them_overspends():
@@ -324,6 +341,8 @@ def test_a_ledger_of_three_parts_is_refused_when_one_of_them_overspends():
     more = [lines[0], *parts, {**parts[0]}, {**parts[0]}]
     with pytest.raises(checker.Refused, match="overspends"):
         checker.check(rechained(more, canonical_json))
+    with pytest.raises(ValueError, match="more is spent than the budget"):
+        read_on(None, rechained(more, canonical_json).encode())
 
 
 @pytest.mark.parametrize("name", ["ledger_2", "ledger_3", "ledger_4"])

@@ -1,6 +1,6 @@
 """Files made to take long: work in proportion to the file, or refused at stated limits.
 
-`python -m tests.fuzz --hostile` measures seconds and memory of many more of them.
+`python -m tests.fuzz.hostile` measures seconds and memory of many more of them.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ from dpjax.statistics import FourierCoefficients, fourier_sensitivity
 from dpjax.tables.layout import TableLayout, maximal_groups
 
 from .fuzz import builders as make
-from .fuzz.engine import SECONDS, Hang, attempt, limits
 from .fuzz.families import CONSTANTS, FAMILIES
 from .fuzz.hostile import READERS
+from .fuzz.verdicts import SECONDS, Hang, attempt, limits
 
 POISSON = EXPONENTIAL_FAMILIES["poisson"].from_bounds((0,), (120,))
 QUICK = ["counts: two parents", "counts: a cycle", "samples: star", "fourier: star"]

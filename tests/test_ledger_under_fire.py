@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpjax import BudgetExceeded, Ledger
+from dpjax import Ledger
 from dpjax.privacy import ledger_file
 from tests.helpers.ledger_processes import (
     CONTEXT,
@@ -172,11 +172,11 @@ def test_a_ledger_edited_by_hand_into_nonsense_is_refused(edit, tmp_path):
     assert path.read_bytes() == text
 
 
-def test_a_ledger_that_was_made_to_overspend_spends_no_more(tmp_path):
+def test_a_ledger_that_was_made_to_overspend_is_refused(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text(FIRST + '{"epsilon":"1000","purpose":"by hand"}\n')
-    with pytest.raises(BudgetExceeded, match="has left, -"):
-        shared(path, None).charge(COST)
+    with pytest.raises(ValueError, match="must be an undamaged"):
+        shared(path, None)
 
 
 @pytest.mark.parametrize("act", [fork_in_memory, share_memory])

@@ -681,9 +681,9 @@ def check_ledger(text):
         raise NotCovered(f"ledgers of format {form!r:.60}")
     written, inode = canonical, first["inode"]
     if form != "dpjax-ledger-4":
-        written, inode = escaped, str(integer(inode, 0, 2**64, "`inode`"))
+        written, inode = escaped, str(integer(inode, 0, 2**64 - 1, "`inode`"))
     digits = isinstance(inode, str) and re.fullmatch("0|[1-9][0-9]{0,19}", inode)
-    need(digits, "`inode` is no number")
+    need(digits and int(inode) < 2**64, "`inode` is no number")
     need(lines[0] == written(first), "the first line is not in its canonical form")
     period = first.get("period")
     need(period is None or period in ENDS, "the period is unknown")
@@ -768,6 +768,11 @@ def check(text):
     return list(check_release(document))
 
 
+def shown(error):
+    """Return a short line without characters that control a terminal."""
+    return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in str(error)[:300])
+
+
 def main(arguments):
     """Check the file that the command line names; return the exit status."""
     if len(arguments) != 1:
@@ -777,10 +782,10 @@ def main(arguments):
         with open(arguments[0], encoding="utf-8", newline="") as file:
             facts = check(file.read())
     except NotCovered as error:
-        print(f"not covered: {error}. Nothing is verified.")
+        print(f"not covered: {shown(error)}. Nothing is verified.")
         return 2
     except (Refused, OSError, UnicodeError, RecursionError) as error:
-        print(f"refused: {error}.")
+        print(f"refused: {shown(error)}.")
         return 1
     for name, text in facts:
         print(f"{name + ':':<14} {text}")

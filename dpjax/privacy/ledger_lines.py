@@ -21,7 +21,7 @@ __all__ = [
 
 import datetime
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dpjax._checks import one_of
@@ -130,7 +130,7 @@ def with_charge(book: Book, charge: Charge, inode: int) -> Book:
     """Return the state after a charge; the first charge also adds the first line."""
     start, chain = "", book.chain
     if not book.text:
-        chain = canonical_json({"inode": str(inode), **_facts(book)})
+        chain = _first_line(book, inode)
         start = f"{chain}\n"
     line = _line(book, chain, _entry(book, charge))
     return read_on(book, book.text + f"{start}{line}\n".encode())
@@ -152,12 +152,21 @@ def read_on(book: Book | None, text: bytes) -> Book:
         entry = _parsed(line)
         charge = _charge(book, entry)
         charges.append(charge)
+        if book.on(charge.date) is not book:
+            _refuse_overspent(book)
         book = book.plus(charge)
         if book.chain is not None:
             if line != _line(book, book.chain, _entry(book, charge)):
                 raise ValueError("not what was written after the line before")
             book = book._replace(chain=entry["chain"])
+    _refuse_overspent(book)
     return book._replace(text=text, charges=(*charges,))
+
+
+def _refuse_overspent(book: Book) -> None:
+    """Raise `ValueError` if a period's charges exceed the budget: they only add up."""
+    if min(book.budget.remaining(book.spent).values()) < 0:
+        raise ValueError("more is spent than the budget")
 
 
 def read_back(book: Book, charge: Charge) -> Charge:
@@ -170,10 +179,20 @@ def _is_pure(budget: Guarantee) -> bool:
     return (budget.kind, budget.unit) == (one_row.kind, one_row.unit)
 
 
-def _facts(book: Book) -> dict[str, Any]:
-    """Return the content of the first line of a new file."""
-    renewed = {} if book.period is None else {"period": book.period}
-    return {"format": book.format, "budget": book.budget.describe(), **renewed}
+def _first_line(book: Book, inode: int) -> str:
+    budget = book.budget.describe()
+    facts: dict[str, Any] = {"format": book.format, "budget": budget, "inode": inode}
+    if book.format == _CANONICAL:
+        facts["inode"] = str(inode)
+    if book.format == _PURE:
+        facts |= {"budget": budget["epsilon"], "adjacency": budget["adjacency"]}
+    if book.period is not None:
+        facts["period"] = book.period
+    return _form(book)(facts)
+
+
+def _form(book: Book) -> Callable[[object], str]:
+    return canonical_json if book.format == _CANONICAL else escaped_json
 
 
 def _header(line: str) -> Book:
@@ -191,7 +210,10 @@ def _header(line: str) -> Book:
         return book
     if book.format == _ANY and _is_pure(budget):
         raise ValueError("a pure budget has a format of its own")
-    return book._replace(chain=line, inode=int(facts["inode"]))
+    inode = int(facts["inode"])
+    if inode not in range(1 << 64) or line != _first_line(book, inode):
+        raise ValueError("not what is written of this budget")
+    return book._replace(chain=line, inode=inode)
 
 
 def _entry(book: Book, charge: Charge) -> dict[str, Any]:
@@ -227,12 +249,14 @@ def _charge(book: Book, entry: Mapping[str, Any]) -> Charge:
             "`ledger` must be charged in the order of dates, and the clock says "
             f"{date}, before the last charge, of {book.date}."
         )
+    if not isinstance(entry["purpose"], str):
+        raise ValueError("`purpose` must be text.")
     return Charge(cost, entry["purpose"], part, date)
 
 
 def _line(book: Book, chain: str | None, content: Mapping[str, Any]) -> str:
     """Return the line of a charge, with a hash if `chain` is not None."""
-    written = canonical_json if book.format == _CANONICAL else escaped_json
+    written = _form(book)
     if chain is None:
         return written(content)
     data = (chain + written(content)).encode()

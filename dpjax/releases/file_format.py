@@ -109,6 +109,8 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
         raise UnreadableRelease(f"{error} The file is damaged or truncated.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UnreadableRelease(f"`release` must be a file of format {FORMAT!r}.")
+    if set(document) - {"format", "version", "content", "sha256"}:
+        raise UnreadableRelease("`release` must have no entry beside its content.")
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise UnreadableRelease(

@@ -25,6 +25,7 @@ import dpjax as dp
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.privacy import ApproximateDP, Guarantee, budget_of
 from dpjax.privacy.ledger_lines import Book, Charge, with_charge
+from dpjax.releases.about import FACTS
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from dpjax.study.sweeps.checkpoint import Checkpoint
 
@@ -43,11 +44,25 @@ LEVELS = {
     "é x": {"levels": [1, 2, 3], "other": 3},
     "y": {"levels": [0.5, True, "a"]},
 }
-_COMMON = ("adjacency", "contributions")  # options of `release` itself
+_COMMON = ("adjacency", "contributions", "about")  # options of `release` itself
 NUMBERS = {
     "age": {"lower": 0, "upper": 120},
     "height": {"lower": -1.5, "upper": 2.5, "missing": 0},
 }
+KINDS = {
+    "age": {"lower": 0, "upper": 120, "edges": [18, 65.5], "missing": "none"},
+    "day": {"lower": "2024-01-30", "upper": "2024-03-02", "unit": "week"},
+    "cause": {"codes": {"A00": "a", "B99": "b"}, "other": "b"},
+    "sign": {"levels": [0, 1], "missing": 0, "missing_values": ["?", -9]},
+}
+IMPOSSIBLE = [{"cause": "a", "sign": 1}]
+RECORD = {
+    "t": {"enum": ["no", "yes", None]},
+    "y": {"anyOf": [{"$ref": "#/$defs/y"}, {"type": "null"}]},
+    "age": {"type": "integer", "minimum": 0, "exclusiveMaximum": 120},
+    "known": {"type": "boolean"},
+}
+DEFINED = {"y": {"const": 1}}
 PARENTS = {"t": [], "é x": ["t"], "y": ["é x", "t"]}
 BIF = """network unknown {}
 // a comment
@@ -82,7 +97,16 @@ def _all() -> dict[str, dict[str, bytes]]:
             "levels.json": _json({"variables": LEVELS}),
             "numbers.json": _json({"$schema": "x", "variables": NUMBERS}),
             "both.json.gz": _compressed(_json({"variables": NUMBERS | LEVELS})),
+            "kinds.json": _json({"variables": KINDS, "impossible": IMPOSSIBLE}),
         },
+        "record": {"record.json": _json({"properties": RECORD, "$defs": DEFINED})},
+        "codes": {
+            "codes.json": _json({"A00": "a", "A01": "a", "B99": "b"}),
+            "levels.json": b'["a", 1, true, 0.5]',
+            "codes.csv": b'code,level\r\nA00,a\r\n"B,99",b\r\n',
+            "levels.csv": "\ufeffcode\né\nb\n\nc\n".encode(),
+        },
+        "about": {"about.json": _json({x: f"{x} é" for x in FACTS})},
         "network": {
             "net.json": _json({"parents": PARENTS}),
             "empty.json": b'{"parents": {"t": []}}',
@@ -94,6 +118,7 @@ def _all() -> dict[str, dict[str, bytes]]:
         },
         "csv": _csv(),
         "parquet": _parquet(),
+        "grouped": _grouped(),
         "release": _releases(),
         "ledger": {
             "ledger.jsonl": b'{"adjacency":"replace-one","budget":"3",'
@@ -114,7 +139,7 @@ def _ledger(budget: Guarantee) -> bytes:
     """As one is written, but for the number of the file, which no copy keeps."""
     book, cost = Book.of(budget), budget_of("1/3", "replace-one")
     for purpose in ("a", "é"):
-        book = with_charge(book, Charge(cost, purpose, None, ""), inode=0)
+        book = with_charge(book, Charge(cost, purpose, None, "2026-11-26"), inode=0)
     return book.text
 
 
@@ -154,12 +179,26 @@ def _tables() -> dict[str, pa.Table]:
     }
 
 
-def _csv() -> dict[str, bytes]:
+def _written(table: pa.Table) -> bytes:
+    csv.write_csv(table, sink := pa.BufferOutputStream())
+    return sink.getvalue().to_pybytes()
+
+
+def _grouped() -> dict[str, bytes]:
+    """Numbers of rows beside levels, and beside numbers."""
+    groups = {"t": ["no", "yes"], "é x": [1, 2], "y": ["0.5", "a"], "n": [7, 0]}
+    tables = {"groups": groups, "numbers": {"age": [30.0, None], "n": ["3", "1.0"]}}
     files = {}
-    for name, table in _tables().items():
-        sink = pa.BufferOutputStream()
-        csv.write_csv(table, sink)
-        files[f"{name}.csv"] = sink.getvalue().to_pybytes()
+    for name, columns in tables.items():
+        table = pa.table(columns)
+        parquet.write_table(table, sink := pa.BufferOutputStream())
+        files[f"{name}.parquet"] = sink.getvalue().to_pybytes()
+        files[f"{name}.csv"] = _written(table)
+    return files
+
+
+def _csv() -> dict[str, bytes]:
+    files = {f"{name}.csv": _written(table) for name, table in _tables().items()}
     quoted = f'age,height\r\n"3{CANARIES[3]}",1\r\n\r\n{CANARIES[2]},"a\nb"\r\n'
     files["quoted.csv"] = quoted.encode()
     return files | {"levels.csv.gz": _compressed(files["levels.csv"])}
@@ -190,6 +229,7 @@ def _releases() -> dict[str, bytes]:
         "counts": (mixed, records, one),
         "private-n": (net, records, any_n),
         "persons": (net, records, {**any_n, "contributions": 3}),
+        "facts": (star, records, {**one, "about": {"title": "A é", "record": "visit"}}),
         "all-families": (NetworkCounts(star, "all"), records, one),
         "split": (star, records, {**one, "split": {"x": "1/3", "z": "2/3"}}),
         "fourier": (net, records, {**one, "mechanism": "fourier"}),

@@ -1,61 +1,89 @@
-"""The readers under fire, one a format: they accept a file or refuse it in one line."""
+"""The readers under fire, by format: they accept a file or refuse it in one line."""
 
-__all__ = ["FORMATS", "Format", "canonical"]
+__all__ = ["FORMATS", "Format", "file_name"]
 
 import contextlib
-import datetime
 import gzip
-import hashlib
+import io
 import json
 import pathlib
-import random
-from collections.abc import Callable
-from decimal import Decimal
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 import dpjax as dp
-from dpjax._documents import canonical_json, escaped_json
-from dpjax.statistics import NetworkCounts
+from dpjax._documents import canonical_json
+from dpjax.cli.release import _about_of
+from dpjax.data.grouping import Grouped
+from dpjax.releases.about import about_of
+from dpjax.releases.measuring import Rows, measured
+from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.study.sweeps.checkpoint import Checkpoint, blocks_in, recorded_block
-from tests.helpers.release_files import rehashed
+from tests.helpers.checker import checker
 
-from .corpus import LEAVES, LEVELS, NUMBERS, SWEEP
-from .mutations import ODD_VALUES, mutated_bytes, mutated_document, written
+from .corpus import LEAVES, LEVELS, NUMBERS, PARENTS, SWEEP
+from .structures import (
+    Alter,
+    altered_bytes,
+    altered_checkpoint,
+    altered_json,
+    altered_lines,
+    altered_parquet,
+    altered_release,
+)
+
+Reader = Callable[[pathlib.Path], object]
 
 _SCHEMA, _NUMERIC = dp.Schema(LEVELS), dp.Schema(NUMBERS)
-_DIGEST = 16
-
-Mutate = Callable[[random.Random, bytes], bytes]
+_NET = dp.BayesNet.from_parents(_SCHEMA, PARENTS)
+_MOMENTS = Sufficient.of("gaussian", (_NUMERIC["age"],), "add-remove")
+_SUFFIXES = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".json", b"[": ".json"}
 
 
 class Format(NamedTuple):
     """A kind of file.
 
     Attributes:
-        read: what the library does with such a file; raises what it raises.
-        mutate: another file from one.
+        readers: what the library does with such a file, in turn; each raises what it
+            raises.
+        alter: another file from one, with the structure of the format.
         private: whether it holds records, no cell of which a message may show.
     """
 
-    read: Callable[[pathlib.Path], object]
-    mutate: Mutate
+    readers: tuple[Reader, ...]
+    alter: Alter = altered_json
     private: bool = False
 
 
-def canonical(data: bytes) -> str:
-    """What a JSON file says."""
-    return canonical_json(json.loads(data))
+def file_name(data: bytes) -> str:
+    """The name of a file with this content: readers look at its end."""
+    found = (x for start, x in _SUFFIXES.items() if data.startswith(start))
+    return f"input{next(found, '.csv')}"
 
 
 def _read_schema(path: pathlib.Path) -> None:
-    schema = dp.Schema.from_json(path)
-    again = dp.Schema(json.loads(json.dumps(schema.to_json()))["variables"])
-    assert again == schema
+    _again(dp.Schema.from_json(path))
+
+
+def _read_record(path: pathlib.Path) -> None:
+    _again(dp.Schema.from_json_schema(path))
+
+
+def _read_codes(path: pathlib.Path) -> None:
+    _again(dp.Schema([dp.Variable.from_code_list("x", path)]))
+
+
+def _again(schema: dp.Schema) -> None:
+    document: Any = json.loads(json.dumps(schema.to_json()))
+    stated = document.get("impossible", ())
+    assert dp.Schema(document["variables"], impossible=stated) == schema
     assert repr(schema)
+
+
+def _read_about(path: pathlib.Path) -> None:
+    facts = about_of(_about_of(str(path)))
+    assert about_of(json.loads(json.dumps(dict(facts)))) == facts
 
 
 def _read_network(path: pathlib.Path) -> None:
@@ -63,13 +91,13 @@ def _read_network(path: pathlib.Path) -> None:
 
 
 def _read_bif(path: pathlib.Path) -> None:
-    net = dp.BayesNet.from_bif(path)
-    _use(net)
-    try:  # the same file for a schema of its own, whose levels may not be text
-        dp.BayesNet.from_bif(path, {"t": ["no", "yes"], "x": [1, 2, 3], "y": [0, 1]})
-    except ValueError as error:
-        if not str(error).isprintable():
-            raise
+    _use(dp.BayesNet.from_bif(path))
+
+
+def _read_bif_for_schema(path: pathlib.Path) -> None:
+    """For a schema of its own, whose levels may not be text."""
+    levels = {"t": ["no", "yes"], "x": [1, 2, 3], "y": [0, 1]}
+    _use(dp.BayesNet.from_bif(path, levels))
 
 
 def _use(net: dp.BayesNet) -> None:
@@ -78,11 +106,31 @@ def _use(net: dp.BayesNet) -> None:
     assert statistic.length <= statistic.layout.length
 
 
-def _read_table(path: pathlib.Path) -> None:
-    schema = _NUMERIC if path.name.startswith("numbers") else _SCHEMA
+def _read_levels(path: pathlib.Path) -> None:
+    _encode(path, _SCHEMA)
+
+
+def _read_numbers(path: pathlib.Path) -> None:
+    _encode(path, _NUMERIC)
+
+
+def _encode(path: pathlib.Path, schema: dp.Schema) -> None:
     for batch in schema.encode_batches(path, ignore="*"):
         assert batch.shape[1] == len(schema)
         assert np.isfinite(batch).all()
+
+
+def _read_grouped(path: pathlib.Path) -> None:
+    statistic = NetworkCounts(_NET, "all")
+    counts, n = measured(statistic, Grouped([path, path]), Rows("*"), largest=1 << 53)
+    tables = np.split(counts, statistic.layout.offsets[1:])
+    assert {int(x.sum()) for x in tables if x.size} == {n}
+
+
+def _read_multiples(path: pathlib.Path) -> None:
+    exact, n = measured(_MOMENTS, path, Rows("*", multiplicity="n"))
+    assert n >= 0
+    assert len(exact) == _MOMENTS.length
 
 
 def _read_release(path: pathlib.Path) -> None:
@@ -107,6 +155,32 @@ def _read_ledger(path: pathlib.Path) -> None:
     assert max(ledger.limit.numbers.values()) > 0
 
 
+def _compared(read: Reader) -> Reader:
+    """A reader, with the checker that shares no code with it: they are of one mind."""
+
+    def both(path: pathlib.Path) -> None:
+        status, accepted = _status(path), False
+        try:
+            read(path)
+            accepted = True
+        finally:
+            assert status != (1 if accepted else 0)
+
+    return both
+
+
+def _status(path: pathlib.Path) -> int:
+    """The exit status of the checker: 0 if all is verified, 2 if it is not covered."""
+    if path.suffix == ".gz":
+        return 2
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = checker.main([str(path)])
+    lines = said.getvalue().splitlines()
+    assert status == 0 or len(lines) == 1
+    assert all(line.isprintable() for line in lines)
+    return status
+
+
 def _read_checkpoint(path: pathlib.Path) -> None:
     block = recorded_block(path)
     assert block is None or block > 0
@@ -116,136 +190,17 @@ def _read_checkpoint(path: pathlib.Path) -> None:
             assert [x.shape for x in arrays] == [shape for shape, _ in LEAVES]
 
 
-def _mutate_json(rng: random.Random, data: bytes) -> bytes:
-    if rng.random() < 0.4:
-        return mutated_bytes(rng, data)
-    return written(rng, mutated_document(rng, json.loads(data)))
-
-
-def _mutate_release(rng: random.Random, data: bytes) -> bytes:
-    """Mostly with the right hash, as who tampers would write it."""
-    if rng.random() < 0.2:
-        return mutated_bytes(rng, data)
-    document = json.loads(data)
-    document["content"] = mutated_document(rng, document["content"])
-    if rng.random() < 0.3:
-        document["version"] = rng.choice((1, 2))
-    if rng.random() < 0.9 and isinstance(document["content"], dict):
-        document = rehashed(document)
-    return written(rng, document)
-
-
-def _mutate_lines(rng: random.Random, data: bytes) -> bytes:
-    if rng.random() < 0.4:
-        return mutated_bytes(rng, data)
-    lines = [json.loads(line) for line in data.splitlines()]
-    place = rng.randrange(len(lines))
-    match rng.randrange(4):
-        case 0:
-            lines.insert(place, rng.choice([*lines, *ODD_VALUES]))
-        case 1:
-            rng.shuffle(lines)
-        case _:
-            lines[place] = mutated_document(rng, lines[place])
-    if rng.random() < 0.3:
-        return b"".join(written(rng, line) + b"\n" for line in lines)
-    return _chained(lines)
-
-
-def _chained(lines: list) -> bytes:
-    """With the right hashes, as who tampers would write them."""
-    new = isinstance(lines[0], dict) and lines[0].get("format") == "dpjax-ledger-4"
-
-    def form(line: object) -> str:
-        with contextlib.suppress(ValueError):
-            return canonical_json(line) if new else escaped_json(line)
-        return escaped_json(line)
-
-    chain, *rest = [form(line) for line in lines]
-    text = chain + "\n"
-    for line in map(json.loads, rest):
-        if isinstance(line, dict) and "chain" in line:
-            del line["chain"]
-            chain = hashlib.sha256((chain + form(line)).encode()).hexdigest()
-            line["chain"] = chain
-        text += form(line) + "\n"
-    return text.encode()
-
-
-def _mutate_checkpoint(rng: random.Random, data: bytes) -> bytes:
-    if rng.random() < 0.4:
-        return mutated_bytes(rng, data)
-    line, _, blocks = data.partition(b"\n")
-    if rng.random() < 0.5:
-        line = written(rng, mutated_document(rng, json.loads(line)))
-    body = mutated_bytes(rng, blocks[: len(blocks) // 3 - _DIGEST])
-    digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
-    return line + b"\n" + body + digest + blocks
-
-
-def _mutate_parquet(rng: random.Random, data: bytes) -> bytes:
-    if rng.random() < 0.7:
-        return mutated_bytes(rng, data)
-    names = [*rng.choice((LEVELS, NUMBERS)), "more", "t"]
-    columns = {x: _column(rng) for x in rng.sample(names, rng.randint(1, len(names)))}
-    sink = pa.BufferOutputStream()
-    parquet.write_table(pa.table(columns), sink, row_group_size=rng.choice((1, 2, 9)))
-    data = sink.getvalue().to_pybytes()
-    return mutated_bytes(rng, data) if rng.random() < 0.3 else data
-
-
-def _column(rng: random.Random) -> pa.Array:
-    """Three cells of some type of Arrow's."""
-    cells = rng.choice(_COLUMNS)
-    places = [rng.choice([*range(len(cells)), None]) for _ in range(3)]
-    column = cells.take(pa.array(places, pa.int32()))
-    plain = not pa.types.is_nested(column.type) and not pa.types.is_null(column.type)
-    return column.dictionary_encode() if plain and rng.random() < 0.3 else column
-
-
-def _kinds() -> list:
-    """Cells of the types that Arrow finds for them."""
-    day = datetime.datetime(2001, 2, 3, 4, 5)
-    return [
-        *(
-            ["no", "yes", "Zq7Secret", ""],
-            [0, 1, 2**63 - 1],
-            [0.5, float("nan"), 1e308],
-        ),
-        *([True, False], [b"no", b"\xff"], [day], [day.date()], [day.time()]),
-        *([Decimal("0.5"), Decimal("7654321")], [[1, 2], []], [{"t": 1}], [None]),
-        *(
-            [day - day],
-            np.array([2**64 - 1, 2**63], np.uint64),
-            ["\x00", "é", "a\nb"],
-            [-(2**63), 0],
-        ),
-    ]
-
-
-_COLUMNS = [pa.array(kind) for kind in _kinds()]
-
-
-def _compressed(mutate: Mutate) -> Mutate:
-    """The same of files that may be compressed, within the compression or not."""
-
-    def both(rng: random.Random, data: bytes) -> bytes:
-        if data[:2] != b"\x1f\x8b":
-            return mutate(rng, data)
-        if rng.random() < 0.5:
-            return mutated_bytes(rng, data)
-        return gzip.compress(mutate(rng, gzip.decompress(data)), 1)
-
-    return both
-
-
-FORMATS = {
-    "schema": Format(_read_schema, _compressed(_mutate_json)),
-    "network": Format(_read_network, _compressed(_mutate_json)),
-    "bif": Format(_read_bif, _compressed(mutated_bytes)),
-    "csv": Format(_read_table, _compressed(mutated_bytes), private=True),
-    "parquet": Format(_read_table, _mutate_parquet, private=True),
-    "release": Format(_read_release, _compressed(_mutate_release)),
-    "ledger": Format(_read_ledger, _mutate_lines),
-    "checkpoint": Format(_read_checkpoint, _mutate_checkpoint),
+FORMATS: Mapping[str, Format] = {
+    "schema": Format((_read_schema,)),
+    "record": Format((_read_record,)),
+    "codes": Format((_read_codes,)),
+    "about": Format((_read_about,)),
+    "network": Format((_read_network,)),
+    "bif": Format((_read_bif, _read_bif_for_schema), altered_bytes),
+    "csv": Format((_read_levels, _read_numbers), altered_bytes, private=True),
+    "parquet": Format((_read_levels, _read_numbers), altered_parquet, private=True),
+    "grouped": Format((_read_grouped, _read_multiples), altered_parquet, private=True),
+    "release": Format((_compared(_read_release),), altered_release),
+    "ledger": Format((_compared(_read_ledger),), altered_lines),
+    "checkpoint": Format((_read_checkpoint,), altered_checkpoint),
 }

@@ -1,4 +1,4 @@
-"""Hostile files of growing size: `python -m tests.fuzz --hostile`.
+"""Hostile files of growing size: `python -m tests.fuzz.hostile`.
 
 Time must grow in proportion to the file, and memory must be a small multiple of it;
 small files that ask for much take a second or two at most, accepted or refused.
@@ -12,6 +12,7 @@ import json
 import math
 import multiprocessing
 import pathlib
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -212,3 +213,7 @@ def _forget_peak() -> int:
 def _status(name: str) -> int:
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return next(int(x.split()[1]) << 10 for x in lines if x.startswith(f"{name}:"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,7 @@
 """Does one record ever move more than itself? An adversarial search over neighbours.
 
+    python -m tests.fuzz.neighbours --inputs 100000
+
 A table of text becomes a source of each kind; a record of it is changed, added or
 removed; the new one is chosen to disturb the reading of others. The encoded records of
 both tables may differ in that record alone: the integer that every record contributes
@@ -8,12 +10,15 @@ to a statistic is then the same in both, whatever the statistic.
 
 __all__ = ["COUNTED", "Outcome", "main", "search"]
 
+import argparse
 import collections
 import csv
 import io
 import multiprocessing
+import os
 import pathlib
 import random
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -232,12 +237,19 @@ def _oracle(name: str, records: Sequence[bytes]) -> collections.Counter | None:
     return None if found is None else collections.Counter(found)
 
 
-def main(inputs: int, seed: int, processes: int) -> int:
+def main() -> int:
     """Print a table; 1 if one record moved others, else 0."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.neighbours")
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    inputs, seed = options.inputs, options.seed
     print("".join(f"{x:>20}" for x in ("source", *COUNTED)))
     totals = {name: Outcome() for name in SOURCES}
     parts = range(seed, seed + -(-inputs // _PART))
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+    with multiprocessing.get_context("spawn").Pool(
+        len(os.sched_getaffinity(0))
+    ) as pool:
         sizes = [(min(_PART, inputs - i * _PART), x) for i, x in enumerate(parts)]
         for found in pool.starmap(search, sizes):
             for name, outcome in found.items():
@@ -248,3 +260,7 @@ def main(inputs: int, seed: int, processes: int) -> int:
     above = sum(outcome.above for outcome in totals.values())
     print(f"differences above the sensitivity: {above}")
     return int(above > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

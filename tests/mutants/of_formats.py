@@ -3,6 +3,9 @@
 from tests.mutants.mutant import Mutant
 
 _DOCUMENTS, _LEVELS = "_documents.py", "releases/exact_levels.py"
+_CHECKED = (
+    "tests/test_checker.py::test_an_altered_ledger_is_refused_although_it_is_rechained"
+)
 _FORMAT, _LINES = "releases/file_format.py", "privacy/ledger_lines.py"
 _HERE = "tests/test_canonical.py::"
 _DOUBLE = f"{_HERE}test_a_double_is_written_as_the_standard_says"
@@ -91,10 +94,32 @@ MUTANTS = tuple(
         (
             "ledger: an older file goes on in the newer form",
             _LINES,
-            "written = canonical_json if book.format == _CANONICAL else",
-            "written = canonical_json if book.format else",
+            "return canonical_json if book.format == _CANONICAL else",
+            "return canonical_json if book.format else",
             "tests/test_recorded.py::"
             "test_a_ledger_with_hashes_is_read_and_goes_on_as_it_was[2]",
+        ),
+        (
+            "ledger: a file may spend more than its budget",
+            _LINES,
+            "if min(book.budget.remaining(book.spent).values()) < 0:",
+            "if False:",
+            "tests/test_ledger_under_fire.py::"
+            "test_a_ledger_that_was_made_to_overspend_is_refused",
+        ),
+        (
+            "ledger: the first line may have any entry",
+            _LINES,
+            " or line != _first_line(book, inode):",
+            ":",
+            f"{_CHECKED}[an unknown entry of the first line]",
+        ),
+        (
+            "release: there may be entries beside the content",
+            _FORMAT,
+            'if set(document) - {"format", "version", "content", "sha256"}:',
+            "if False:",
+            "tests/test_checker.py::test_an_entry_beside_the_content_is_refused",
         ),
     )
 )

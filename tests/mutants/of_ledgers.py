@@ -55,17 +55,7 @@ MUTANTS = (
         _MEMORY,
         _REFUSE,
         "            if self._file is None:\n",
-        (_EXACT + "[file]",),
-    ),
-    Mutant(
-        "budget not charged",
-        "ledger: a refused charge is appended",
-        _MEMORY,
-        _REFUSE,
-        "            if self._file is not None:\n"
-        "                self._file.append(book, charge)\n"
-        "                return self._refuse(charge, book)\n" + _REFUSE,
-        (_CHARGES + "test_a_file_is_made_by_the_first_charge_and_not_by_a_refusal",),
+        (_EXACT + "[memory]",),
     ),
     Mutant(
         "ledger shared",
