@@ -242,14 +242,15 @@ def test_the_noise_of_a_release_is_that_of_all_groups(name):
 def test_as_many_cells_are_chosen_in_narrow_and_wide_rows(key):
     """Both ways to find the lowest numbers: by comparisons, and by sorting."""
     for width in (2, 64, 65, 200):
-        order = jr.uniform(jr.fold_in(jr.clone(key), width), (3, width))
-        number = np.array([[0], [1], [width // 2]], np.int32)
+        order = jr.uniform(jr.fold_in(jr.clone(key), width), (2, width, 3))
+        number = np.array([[[0, 1, width // 2]], [[1, width - 1, 0]]], np.int32)
         found = np.asarray(_lowest(order, jnp.asarray(number)))
         np.testing.assert_array_equal(found.sum(axis=1), number[:, 0])
-        for numbers, lowest in zip(np.asarray(order), found, strict=True):
+        for row, draw in np.ndindex(2, 3):
+            numbers, lowest = np.asarray(order)[row, :, draw], found[row, :, draw]
             assert numbers[lowest].max(initial=0) <= numbers[~lowest].min()
-    equal = jnp.zeros((1, 100))
-    assert np.asarray(_lowest(equal, 7)).sum() == 7
+    equal = jnp.zeros((1, 100, 2))
+    assert (np.asarray(_lowest(equal, 7)).sum(axis=1) == 7).all()
 
 
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))

@@ -4,11 +4,10 @@ __all__ = ["NormSimulation"]
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -35,6 +34,13 @@ class _Level(NamedTuple):
         sums = np.bincount(labels, dimensions)
         members = Gather.by_label(labels, places, sums.size, places.size)
         return cls(labels.astype(np.uint32), members, sums)
+
+    def reduce(
+        self, function: Callable[[Array], Array], values: Float[Array, "members n"]
+    ) -> Float[Array, "sets n"]:
+        """Reduce values >= 0 over the members of each set, for each of n draws."""
+        by_draw = jnp.moveaxis(values, 0, -1)
+        return jnp.moveaxis(self.members(function, by_draw, 0), -1, 0)
 
 
 class NormSimulation:
@@ -90,37 +96,36 @@ class NormSimulation:
     def draw(
         self, key: Key, shape: tuple[int, ...], epsilons: Float[Array, " g"]
     ) -> Float[Array, "batch m"]:
-        """Draw noise on all numbers, for all of the leading axes `shape` in one."""
-        keys = jr.split(key, math.prod(shape))
-        return jax.vmap(self._one, in_axes=(0, None))(keys, epsilons)
+        """Draw noise on all numbers, for all of the leading axes `shape` in one.
 
-    def _one(self, key: Key, epsilons: Float[Array, " g"]) -> Float[Array, " m"]:
-        of_part, of_star, *drawn = self._uniforms(key)
+        Inside, draws are on the last axis, along which all operations are the same.
+        """
+        of_part, of_star, *drawn = self._uniforms(key, math.prod(shape))
         each = itertools.accumulate((len(one.needs) for one in self._rows), initial=0)
         pairs = zip(self._rows, itertools.pairwise(each), strict=True)
         rows = [one.draw(drawn[first:last]) for one, (first, last) in pairs]
         radius, size = (jnp.concatenate(x) for x in list(zip(*rows, strict=True))[1:])
         # Sums of sizes have Gamma distributions, and do not depend on directions.
-        size_of_class = self._classes.members(add, self._parts.members(add, size, 0), 0)
-        size_of_star = self._stars.members(add, size_of_class, 0)
-        norm = power(of_part, _like(self._parts.dimension))
-        within = self._classes.members(_largest, norm, 0)
-        norm_of_star = power(of_star, _like(self._stars.dimension))
-        largest = self._groups.members(_largest, norm_of_star, 0)
-        size_of_group = self._groups.members(add, size_of_star, 0)
-        far = size_of_group / (epsilons * largest)
-        scale = norm_of_star * _like(self._steps) / size_of_star
-        by_star = scale * take(far, self._groups.of)
-        by_class = take(by_star, self._stars.of) * size_of_class / within
-        total = self._parts.members(add, radius, 0)
-        by_part = take(by_class, self._classes.of) * norm / total
-        by_row = take(by_part, self._parts.of)
+        size_of_class = self._classes.reduce(add, self._parts.reduce(add, size))
+        size_of_star = self._stars.reduce(add, size_of_class)
+        size_of_group = self._groups.reduce(add, size_of_star)
+        norm = power(of_part, _column(self._parts.dimension))
+        within = self._classes.reduce(_largest, norm)
+        norm_of_star = power(of_star, _column(self._stars.dimension))
+        largest = self._groups.reduce(_largest, norm_of_star)
+        far = size_of_group / (epsilons[:, None] * largest)
+        scale = norm_of_star * _column(self._steps) / size_of_star
+        by_star = scale * far[self._groups.of]
+        by_class = by_star[self._stars.of] * size_of_class / within
+        total = self._parts.reduce(add, radius)
+        by_row = (by_class[self._classes.of] * norm / total)[self._parts.of]
         ends = itertools.accumulate(len(one.rows) for one in self._rows)
         each = jnp.split(by_row, [*ends][:-1])
         pairs = zip(rows, each, strict=True)
-        cells = [(points * scale[:, None]).ravel() for (points, *_), scale in pairs]
-        joined = jnp.concatenate([*cells, _like(np.zeros(1))])
-        return take(joined, self._plus) - take(joined, self._minus)
+        cells = [points * scale[:, None] for (points, *_), scale in pairs]
+        joined = [x.reshape(-1, x.shape[-1]) for x in cells]
+        every = jnp.concatenate([*joined, jnp.zeros_like(by_row[:1])])
+        return jnp.moveaxis(every[self._plus] - every[self._minus], 0, -1)
 
     def norms(self, noise: Float[Array, "*batch m"]) -> Float[Array, "*batch g"]:
         """Return the norm of each group."""
@@ -156,13 +161,13 @@ class NormSimulation:
         """Dimension of each group."""
         return self._groups.dimension
 
-    def _uniforms(self, key: Key) -> list[Float[Array, "..."]]:
+    def _uniforms(self, key: Key, number: int) -> list[Float[Array, "..."]]:
         """Draw all uniform numbers together: of parts, of stars, and of rows."""
         shapes = [self._parts.dimension.shape, self._stars.dimension.shape]
         shapes += [shape for one in self._rows for shape in one.needs]
         ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
-        numbers = jnp.split(jr.uniform(key, (ends[-1],)), ends[:-1])
-        return [x.reshape(shape) for x, shape in zip(numbers, shapes, strict=True)]
+        drawn = jnp.split(jr.uniform(key, (ends[-1], number)), ends[:-1])
+        return [x.reshape(*shape, -1) for x, shape in zip(drawn, shapes, strict=True)]
 
 
 def _largest(values: Array) -> Array:
@@ -172,3 +177,8 @@ def _largest(values: Array) -> Array:
 def _like(numbers: np.ndarray) -> Array:
     """Return numbers in the default precision of floats."""
     return jnp.asarray(numbers, float)
+
+
+def _column(numbers: np.ndarray) -> Array:
+    """Return numbers that are the same in all draws."""
+    return _like(numbers)[:, None]

@@ -33,18 +33,18 @@ class RowGroup:
 
     @property
     def needs(self) -> list[tuple[int, ...]]:
-        """Shapes of the uniform numbers that `draw` takes."""
+        """Shapes of the uniform numbers that `draw` takes for one draw."""
         r = len(self.rows)
         if not self.counts:
             drawn = 1 if self.width == 2 else self.width  # one of two cells is 0
             return [(r, drawn), (r, drawn)]
-        signs = [] if self.law is None else [(r, 1, 1), (2, r)]
+        signs = [] if self.law is None else [(r, 1), (2, r)]
         return [(r, self.nonzero), (r, self.nonzero), *signs]
 
     def draw(
         self, uniforms: Sequence[Float[Array, "..."]]
-    ) -> tuple[Float[Array, "r w"], Float[Array, " r"], Float[Array, " r"]]:
-        """Draw points with independent directions, their norms, and their sizes.
+    ) -> tuple[Float[Array, "r w n"], Float[Array, "r n"], Float[Array, "r n"]]:
+        """Draw n points with independent directions, their norms, and their sizes.
 
         A size has the Gamma distribution of a radius, and no direction depends on it.
         """
@@ -52,30 +52,30 @@ class RowGroup:
         if not self.counts:
             if self.width == 2:
                 other = (order < 0.5).astype(order.dtype)  # above or below the first
-                order = jnp.concatenate([order, other], axis=-1)
+                order = jnp.concatenate([order, other], axis=1)
             size = jnp.where(_lowest(order, self.nonzero), size, 0)
             points = jnp.where(_lowest(order, self.width // 2), size, -size)
-            return points, size.sum(axis=-1), size.sum(axis=-1)
-        whole = size.sum(axis=-1)
+            return points, size.sum(axis=1), size.sum(axis=1)
+        whole = size.sum(axis=1)
         if self.law is not None:
             points, radius = self._of_both_signs(size, order, *uniforms[2:])
         else:
             points, radius = jnp.where(order < 0.5, size, -size), whole
-        missing = self.width - self.nonzero
-        return jnp.pad(points, ((0, 0), (0, missing))), radius, whole
+        missing = (0, 0), (0, self.width - self.nonzero), (0, 0)
+        return jnp.pad(points, missing), radius, whole
 
     def _of_both_signs(
         self, size: Array, order: Array, of_number: Array, of_norms: Array
-    ) -> tuple[Float[Array, "r k"], Float[Array, " r"]]:
-        law = jnp.asarray(self.law, float)[None, None]
-        positive = (of_number > law).sum(axis=-1, dtype=int)
+    ) -> tuple[Float[Array, "r k n"], Float[Array, "r n"]]:
+        law = jnp.asarray(self.law, float)[None, :, None]
+        positive = (of_number > law).sum(axis=1, keepdims=True, dtype=int)
         above = jnp.where(_lowest(order, positive), size, 0)
         below = size - above
-        sums = jnp.stack([above.sum(axis=-1), below.sum(axis=-1)])
+        sums = jnp.stack([above.sum(axis=1), below.sum(axis=1)])
         inside = jnp.stack([positive[:, 0], self.nonzero - positive[:, 0]])
         norms = power(of_norms, jnp.maximum(inside, 1).astype(float))
         norms = jnp.where(inside > 0, norms, 0)
-        up, down = (norms / jnp.where(sums > 0, sums, 1))[..., None]
+        up, down = (norms / jnp.where(sums > 0, sums, 1))[:, :, None]
         return up * above - down * below, norms.max(axis=0)
 
     def norms(self, cells: Float[Array, "*batch r w"]) -> Float[Array, "*batch r"]:
@@ -108,8 +108,8 @@ def exponential(uniform: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 def power(
-    uniform: Float[Array, "*shape"], dimension: Float[Array, "*shape"]
-) -> Float[Array, "*shape"]:
+    uniform: Float[Array, "*#shape"], dimension: Float[Array, "*#shape"]
+) -> Float[Array, "*#shape"]:
     r"""Return norms of uniform points of unit balls of these dimensions, $U^{1/D}$."""
     return jnp.exp(-exponential(uniform) / dimension)
 
@@ -138,16 +138,19 @@ def _law(k: int) -> Float[np.ndarray, " k"]:
 
 
 def _lowest(
-    order: Float[Array, "r w"], number: int | Int[Array, "r 1"]
-) -> Bool[Array, "r w"]:
+    order: Float[Array, "r w n"], number: int | Int[Array, "r 1 n"]
+) -> Bool[Array, "r w n"]:
     """Return which cells of each row have the `number` lowest of uniform numbers."""
-    width = order.shape[-1]
+    width = order.shape[1]
     if width <= _COMPARED:
-        below = order[:, None, :] < order[:, :, None]
-        return below.sum(axis=-1, dtype=int) < number
+        below = order[:, None] < order[:, :, None]
+        return below.sum(axis=2, dtype=int) < number
     bits = 31 - math.ceil(math.log2(width))
     high = (order * 2.0**bits).astype(jnp.int32) << (31 - bits)
-    keys = high | jnp.arange(width, dtype=jnp.int32)[None]  # all are different
-    last = jnp.broadcast_to(jnp.asarray(number, int) - 1, (len(order), 1))
-    least = jnp.take_along_axis(jnp.sort(keys, axis=-1), jnp.maximum(last, 0), axis=-1)
-    return (keys <= least) & (last >= 0)
+    keys = high | jnp.arange(width, dtype=jnp.int32)[None, :, None]  # all differ
+    rows, _, draws = order.shape
+    number = jnp.broadcast_to(jnp.asarray(number, int), (rows, 1, draws))
+    place = jnp.moveaxis(jnp.maximum(number - 1, 0), 1, -1)
+    ordered = jnp.sort(jnp.moveaxis(keys, 1, -1), axis=-1)
+    highest = jnp.moveaxis(jnp.take_along_axis(ordered, place, axis=-1), -1, 1)
+    return (keys <= highest) & (number > 0)
