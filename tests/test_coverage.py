@@ -12,6 +12,7 @@ import pytest
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.coverage import Ranks
+from tests.helpers.printed import documented
 
 coverage_module = importlib.import_module("dpjax.study.coverage")
 
@@ -110,7 +111,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     command += ["--epsilon", "1", "--adjacency", "replace-one", "--releases", "60"]
     more = ["--schema", "s.json", "--out", "r.png", "--json"]
     assert main([*command, *more]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = documented("coverage", capsys.readouterr().out)
     assert facts["releases"] == sum(facts["noise_aware"]["histogram"]) == 60
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
     assert main([*command, *more, "--mechanism", "k-norm"]) == 0

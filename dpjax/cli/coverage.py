@@ -3,9 +3,9 @@
 __all__ = ["run"]
 
 import argparse
-import json
 
 from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
+from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out is not None:
         plots().rank_histograms(found, options.out)
     if options.json:
-        print(json.dumps(_facts(found)))
+        print_json(_facts(found))
         return
     print(f"n = {found.n}, ε = {found.epsilon:g}, {found.adjacency}")
     print(f"{'posterior':<32}{'coverage':>10}{'95 % interval':>18}{'ranks: p':>12}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpjax._checks import whole
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
+from dpjax.cli.printing import print_json
 from dpjax.exports.tables import check_table_path, write_table
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import posterior
@@ -39,6 +40,9 @@ def run(options: argparse.Namespace) -> None:
             tables.append(released.schema.decode(np.asarray(records), keys[1]))
     for path, table in zip(paths, tables, strict=True):
         write_table(path, table)
+    if options.json:
+        print_json({"out": paths, "records": n, "method": fitted.method})
+        return
     print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
 
 

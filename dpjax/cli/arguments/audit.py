@@ -27,4 +27,4 @@ def add(commands) -> None:
         "draws for each data set, or fewer if JAX does not draw them",
         100_000,
     )
-    command.common("--seed", "--json")
+    command.common("--seed")

@@ -28,4 +28,4 @@ def add(commands) -> None:
     command.number("--releases", "simulated releases", 2000)
     command.number("--level", "level of intervals", 0.95, float)
     command.add_argument("--out", help="PNG file for the rank histograms")
-    command.common("--seed", "--json")
+    command.common("--seed")

@@ -15,4 +15,3 @@ def add(commands) -> None:
     )
     command.add_argument("--out", default="dpjax-demo", help="folder (%(default)s)")
     command.number("--repeats", "random splits of the survey", 50)
-    command.common("--json")

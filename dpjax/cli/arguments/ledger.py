@@ -12,4 +12,3 @@ def add(commands) -> None:
         "charges with their dates. Nothing is charged.",
     )
     command.add_argument("ledger", metavar="FILE", help="ledger file")
-    command.common("--json")

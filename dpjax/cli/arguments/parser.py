@@ -39,7 +39,6 @@ _COMMON: dict[str, dict[str, Any]] = {
         "help": "undeclared column to leave out (may be repeated; '*' for all)",
     },
     "--seed": {"type": int, "default": 0, "help": "seed of the simulation"},
-    "--json": {"action": "store_true", "help": "print results as JSON"},
 }
 
 

@@ -46,4 +46,4 @@ def add(commands) -> None:
         "costs nothing",
     )
     command.number("--repeats", "simulated data sets", 32)
-    command.common("--seed", "--json")
+    command.common("--seed")

@@ -48,7 +48,7 @@ def add(commands) -> None:
         "steward, contact, published, use",
     )
     _add_ledger(command)
-    command.common("--ignore", "--json")
+    command.common("--ignore")
     _add_choices(command)
 
 

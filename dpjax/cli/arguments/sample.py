@@ -39,5 +39,4 @@ def add(commands) -> None:
     )
     command.add_argument("--plot", help="PNG file of the state by region and time")
     command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
-    command.common("--json")
     command.flag("--quiet", "no progress bar")

@@ -73,7 +73,6 @@ def _add_outputs(command: Parser) -> None:
         "--checkpoint",
         help="file of finished work, from which the same command resumes",
     )
-    command.common("--json", help="print means as JSON")
 
 
 def _add_machine(command: Parser) -> None:

@@ -14,4 +14,3 @@ def add(commands) -> None:
         "anything differs, 2 if the file cannot be read.",
     )
     command.add_argument("release", metavar="RELEASE", help="release file")
-    command.common("--json")
