@@ -15,8 +15,8 @@ from dpjax.study.coverage import Coverage, Ranks, coverage
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax coverage` with the given options."""
-    if options.out is not None:
-        refuse_unwritable_file(options.out, endings=(".png",))
+    if options.plot is not None:
+        refuse_unwritable_file(options.plot, "plot", (".png",))
     found = coverage(
         study_key(options.seed),
         _network(options),
@@ -28,8 +28,8 @@ def run(options: argparse.Namespace) -> None:
         level=options.level,
         progress=progress("coverage", "block"),
     )
-    if options.out is not None:
-        plots().rank_histograms(found, options.out)
+    if options.plot is not None:
+        plots().rank_histograms(found, options.plot)
     if options.json:
         print_json(_facts(found))
         return

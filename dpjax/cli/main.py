@@ -63,5 +63,4 @@ def declare(commands) -> None:
     for command in COMMANDS:
         command.add(commands)
     for command in commands.choices.values():
-        command.flag("--json", "print the result as one line of JSON")
-        command.flag("--no-cache", "keep no compiled programs for the next run")
+        command.common("--json", "--no-cache")

@@ -19,8 +19,6 @@ from dpjax.releases.released import Released, load
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax query` with the given options."""
-    if not options.target:
-        raise ValueError("`target` must be given: --target NAME.")
     released = load(options.release)
     evidence: Any = options.data
     if options.given:

@@ -2,8 +2,6 @@
 
 __all__ = ["add"]
 
-from dpjax.cli.arguments.parser import DATA_HELP
-
 
 def add(commands) -> None:
     """Declare `dpjax query` and its options among the subparsers `commands`."""
@@ -14,13 +12,9 @@ def add(commands) -> None:
         "of the targets; with DATA, a row for each record. All other variables are "
         "summed out. Costs no privacy of the released table.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.further_releases()
-    command.add_argument(
-        "data",
-        metavar="DATA",
-        nargs="?",
-        help=f"{DATA_HELP}; columns may be absent and cells missing",
+    command.common("release", "--also", "--tables")
+    command.common("data", more="; columns may be absent and cells missing", nargs="?")
+    command.common(
+        "--target", more=" (may be repeated)", action="append", required=True
     )
-    command.many("--target", "NAME", "variable to ask for (may be repeated)")
-    command.many("--given", "NAME=LEVEL", "level that is known (may be repeated)")
+    command.common("--given")

@@ -12,14 +12,12 @@ def add(commands) -> None:
         "variables, all results with intervals, the ledger, and how to verify the "
         "release. Costs no privacy.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.add_argument("--ledger", metavar="FILE", help="the ledger that was charged")
-    command.number("--level", "probability of the intervals", 0.95, float)
-    command.add_argument(
+    command.common("release", "--ledger")
+    command.common("--level", default=0.95)
+    command.common(
         "--out",
+        more=": .html for a page to read or print, .json for the same content, .csv "
+        "for the results, .yaml for the draft of an entry in the public registry of "
+        "deployments",
         required=True,
-        metavar="FILE",
-        help="file to write: .html for a page to read or print, .json for the same "
-        "content, .csv for the results, .yaml for the draft of an entry in the public "
-        "registry of deployments",
     )

@@ -2,8 +2,6 @@
 
 __all__ = ["add"]
 
-from dpjax.cli.arguments.parser import DATA_HELP
-
 
 def add(commands) -> None:
     """Declare `dpjax schema` and its options among the subparsers `commands`."""
@@ -14,12 +12,14 @@ def add(commands) -> None:
         "declare. It reads the header and the types of the columns, and no record: "
         "levels and bounds must come from public facts.",
     )
-    command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    command.add_argument("--out", required=True, help="schema file to write")
+    command.common("data")
+    command.common("--out", more=": the draft, a JSON file", required=True)
     command.many(
         "--codes",
         "COLUMN=FILE",
         "code list of a column, a CSV file (code, or code and level) or a JSON file",
     )
-    command.add_argument("--json-schema", help="JSON Schema of a record")
+    command.add_argument(
+        "--json-schema", metavar="FILE", help="JSON Schema of a record"
+    )
     command.common("--ignore")
