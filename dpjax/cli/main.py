@@ -54,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="dpjax", description="Differentially private Bayesian inference."
+        prog="dpjax",
+        description="Differentially private Bayesian inference.",
+        epilog="See dpjax COMMAND --help for what a command does, and for its options.",
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

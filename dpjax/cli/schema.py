@@ -85,4 +85,6 @@ def _is_complete(name: str, draft: dict[str, Any]) -> bool:
 def _remark(kind: str) -> str:
     if kind == "number":
         return 'lower and upper, with "edges" or "bins" for a network; or levels'
-    return "lower and upper, as days; and the unit" if kind == "time" else "levels"
+    if kind == "time":
+        return "lower and upper, as days; and the unit"
+    return "levels, or lower and upper of a number in text"

@@ -7,7 +7,7 @@ def add(commands) -> None:
     """Declare `dpjax coverage` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "coverage",
-        help="coverage of posterior intervals, noise-aware and naive",
+        help="measure how often posterior intervals cover, noise-aware and naive",
         description="Repeatedly draw tables uniformly, records from them, and a "
         "release; report how often posterior intervals contain the true values. Uses "
         "no data. The exit status does not depend on the result.",

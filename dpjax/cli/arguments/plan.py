@@ -10,7 +10,7 @@ def add(commands) -> None:
     """Declare `dpjax plan` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "plan",
-        help="expected error of each mechanism, without any data",
+        help="estimate the expected error of each mechanism, without any data",
         description="Draw tables uniformly and records from them, apply every "
         "mechanism, and show the error of the learned tables: KL of the distribution "
         "of a record, and mean KL and total variation of a row of the conditional "

@@ -12,7 +12,7 @@ def add(commands) -> None:
     """Declare `dpjax release` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "release",
-        help="publish a private posterior of a table",
+        help="make a table private and write a release file, which is public",
         description="Compute a statistic of a table of sensitive records, make it "
         "private, and write a release file, which is public. Each run costs epsilon.",
     )

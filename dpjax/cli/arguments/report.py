@@ -7,7 +7,7 @@ def add(commands) -> None:
     """Declare `dpjax report` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "report",
-        help="a report about a release, for its readers",
+        help="write a report about a release, for its readers",
         description="Write what a release contains and how it is protected: all "
         "variables, all results with intervals, the ledger, and how to verify the "
         "release. Costs no privacy.",

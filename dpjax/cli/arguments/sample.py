@@ -7,7 +7,7 @@ def add(commands) -> None:
     """Declare `dpjax sample` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "sample",
-        help="hidden states of a released event log",
+        help="infer the hidden states of a released event log",
         description="Run Gibbs chains of a hidden Markov model on the counts of a "
         "release that was made with --model hmm; show the states, their emissions, and "
         "whether the chains agree. Reads no data, so that any number of runs costs no "

@@ -10,7 +10,8 @@ def add(commands) -> None:
         help="draft a schema from the names and types of columns",
         description="Write a first draft of a schema, and print what is left to "
         "declare. It reads the header and the types of the columns, and no record: "
-        "levels and bounds must come from public facts.",
+        "levels and bounds must come from public facts. The columns of a CSV file have "
+        "no types, so that all of them are drafted with levels.",
     )
     command.common("data")
     command.common("--out", more=": the draft, a JSON file", required=True)

@@ -7,7 +7,7 @@ def add(commands) -> None:
     """Declare `dpjax synthesize` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "synthesize",
-        help="synthetic tables of records from a release",
+        help="draw synthetic tables of records from a release",
         description="Write tables of synthetic records, as CSV or Parquet. Each table "
         "is drawn with its own parameters from the posterior, which is that of a "
         "network or of marginal tables. Costs no privacy of the released table.",
