@@ -244,25 +244,12 @@ def test_a_regression_finds_its_line(rng):
         made.set_params(bounds=(0, 1), schema=BINS).fit(X, y)
 
 
-_NOISE = "two fits have different noise"
-CHECKED = {  # an estimator, and the checks that it fails, with the reasons
-    "naive Bayes": (
-        PrivateNaiveBayes(BINS, classes="of-y", epsilon=25, adjacency="add-remove"),
-        {},
+CHECKED = {
+    "naive Bayes": PrivateNaiveBayes(
+        BINS, classes="of-y", epsilon=25, adjacency="add-remove"
     ),
-    "regression": (
-        PrivateLinearRegression(
-            dp.Interval("x", -4, 4),
-            bounds=(-4, 4),
-            epsilon=500,
-            adjacency="replace-one",
-        ),
-        {
-            "check_fit_idempotent": _NOISE,
-            "check_regressor_data_not_an_array": _NOISE,
-            "check_regressors_int": _NOISE,
-            "check_supervised_y_2d": _NOISE,
-        },
+    "regression": PrivateLinearRegression(
+        dp.Interval("x", -4, 4), bounds=(-4, 4), epsilon=500, adjacency="replace-one"
     ),
 }
 
@@ -288,6 +275,7 @@ def failures(estimator):
 @pytest.mark.relaxed
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", CHECKED)
-def test_scikit_learns_own_checks_pass(kind):
-    estimator, expected = CHECKED[kind]
-    assert failures(estimator) <= {*expected}
+def test_scikit_learns_own_checks_pass(kind, monkeypatch):
+    """Some compare two fits: here the noise of all fits has the same random bits."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    assert failures(CHECKED[kind]) == set()
