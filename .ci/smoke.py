@@ -6,7 +6,9 @@ Run by the environment's own Python: `python .ci/smoke.py EXTRA`, or `core`.
 import contextlib
 import io
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -109,6 +111,15 @@ def budget() -> None:
     accounting.total_epsilon([PureDP(exact_epsilon(1), "add-remove")], 1e-6)
 
 
+def words() -> None:
+    """What a shell completes."""
+    asked = {"COMP_LINE": "dpjax rel", "COMP_POINT": "9", "_ARGCOMPLETE": "1"}
+    asked["_ARGCOMPLETE_STDOUT_FILENAME"] = "words.txt"
+    command = [sys.executable, "-m", "dpjax"]
+    subprocess.run(command, env={**os.environ, **asked}, check=True)
+    assert "release" in pathlib.Path("words.txt").read_text(encoding="utf-8")
+
+
 # By feature: the extras that promise it.
 OPTIONAL: dict[Callable[[], object], set[str]] = {
     files: {"data", "demo", "sklearn", "sweep"},
@@ -143,6 +154,8 @@ def check(extra: str) -> None:
             assert "\n" not in said, said
             named = [x for x in extras if f'pip install "dpjax[{x}]"' in said]
             assert named, (feature.__name__, said)
+    if extra in ("all", "completion"):
+        words()
 
 
 if __name__ == "__main__":

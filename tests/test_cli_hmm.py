@@ -19,6 +19,7 @@ from dpjax.data.schema import Schema
 from dpjax.event_logs import HiddenMarkovMode, HiddenMarkovPosterior, fit
 from dpjax.plots import figures
 from tests.helpers.event_log import LOG, NET, columns, encoded
+from tests.helpers.printed import documented
 from tests.helpers.release_files import rehashed
 
 SECRET = "777"
@@ -222,7 +223,7 @@ def test_results_as_json(capsys):
 def test_one_state_has_no_share_to_compare(capsys):
     options = ("--states", "1", "--chains", "2", "--sweeps", "20", "--burn-in", "10")
     assert main(["sample", "log.json", *options, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = documented("sample", capsys.readouterr().out)
     assert facts["diagnostics"]["largest_state"]["r_hat"] is None
     assert facts["states_used"] == 1
 

@@ -19,7 +19,8 @@ try:
     main(sys.argv[1:])
 except SystemExit as error:
     print("status", error.code)
-print("slow", *sorted({"jax", "numpy", "equinox", "tqdm"} & sys.modules.keys()))
+slow = {"jax", "numpy", "equinox", "tqdm", "argcomplete"}
+print("slow", *sorted(slow & sys.modules.keys()))
 """
 COMMANDS = ("schema", "release", "verify", "predict", "query", "synthesize", "sample")
 COMMANDS += ("audit", "coverage", "demo", "ledger", "plan", "report", "sweep")

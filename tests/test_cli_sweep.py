@@ -14,6 +14,7 @@ import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.experiments import NaiveBayesExperiment
 from tests.helpers.event_log import LOG, columns, encoded
+from tests.helpers.printed import documented
 
 from .test_sweeps_on_meshes import ROOT, free_port
 
@@ -78,7 +79,7 @@ def test_a_study_of_a_table_is_that_of_the_library(capsys, tmp_path):
     pd.testing.assert_frame_equal(saved, result.to_dataframe())
 
     assert main([*words, "--json"]) == 0  # from the checkpoint
-    rows = json.loads(capsys.readouterr().out)["results"]
+    rows = documented("sweep", capsys.readouterr().out)["results"]
     assert rows[1]["accuracy"] == pytest.approx(result.mean("accuracy")[0, 1])
     assert f"{rows[1]['accuracy']:.4f} ± {rows[1]['accuracy_se']:.4f}" in shown
 

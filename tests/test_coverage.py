@@ -12,6 +12,7 @@ import pytest
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.coverage import Ranks
+from tests.helpers.printed import documented
 
 coverage_module = importlib.import_module("dpjax.study.coverage")
 
@@ -108,9 +109,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "s.json").write_text(json.dumps(schema))
     command = ["coverage", "--network", "naive-bayes:y", "--n", "20"]
     command += ["--epsilon", "1", "--adjacency", "replace-one", "--releases", "60"]
-    more = ["--schema", "s.json", "--out", "r.png", "--ecdf", "e.png", "--json"]
+    more = ["--schema", "s.json", "--plot", "r.png", "--ecdf", "e.png", "--json"]
     assert main([*command, *more]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = documented("coverage", capsys.readouterr().out)
     assert facts["releases"] == sum(facts["noise_aware"]["histogram"]) == 60
     for name in ("r.png", "e.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
@@ -144,8 +145,8 @@ def test_arviz_has_named_axes(key):
 
 def test_pictures_are_png_and_can_be_written(tmp_path, capsys):
     command = ["coverage", "--network", "naive-bayes:y", "--schema", "s.json"]
-    command += ["--n", "20", "--epsilon", "1", "--adjacency", "replace-one", "--out"]
+    command += ["--n", "20", "--epsilon", "1", "--adjacency", "replace-one", "--plot"]
     assert main([*command, str(tmp_path / "ranks.pdf")]) == 2
-    assert "`out` must end in .png" in capsys.readouterr().err
+    assert "`plot` must end in .png" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "no folder" / "ranks.png")]) == 2
-    assert "`out` must be a file in a folder that can be" in capsys.readouterr().err
+    assert "`plot` must be a file in a folder that can be" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from dpjax.cli.demo import EPSILONS
 from dpjax.cli.main import main
 from dpjax.cli.sweep import rows_of, table_of
 from dpjax.study import SweepResult
+from tests.helpers.printed import documented
 
 README = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
 
@@ -57,7 +58,7 @@ def test_the_demo_shows_the_trade_off(folder):
 @pytest.mark.thorough
 def test_results_are_one_json_object_on_request(demo):
     folder, printed = demo
-    report = json.loads(printed)
+    report = documented("demo", printed)
     assert report == json.loads((folder / "dpjax-demo" / "results.json").read_text())
     expected = {"mechanism", "epsilon", "accuracy", "accuracy_se", "auc", "log_loss"}
     assert all(expected <= set(row) for row in report["results"])

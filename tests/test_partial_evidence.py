@@ -296,7 +296,6 @@ def test_the_command_line_predicts_records_with_gaps(files, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "`target` must be given"),
         (["--target", "z"], "`target` must be one of"),
         (["--target", "a", "--given", "b"], "`given` must be NAME=LEVEL"),
         (["--target", "a", "--given", "z=1"], "`evidence` must name variables"),

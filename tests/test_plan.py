@@ -10,6 +10,7 @@ import pytest
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.study.plan import plan
+from tests.helpers.printed import documented
 
 MODULE = importlib.import_module("dpjax.study.plan")
 NET = dp.BayesNet.naive_bayes({"t": [0, 1], "a": [0, 1], "b": [0, 1]}, "t")
@@ -155,7 +156,7 @@ def test_the_command_needs_no_data(tmp_path, capsys, monkeypatch):
     command = ["plan", "--schema", str(schema), "--network", str(tmp_path / "net.json")]
     command += ["--n", "50", "--epsilon", "1/2", "--adjacency", "replace-one"]
     assert main([*command, "--repeats", "2", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = documented("plan", capsys.readouterr().out)
     assert facts["preferred"] in [outlook["name"] for outlook in facts["outlooks"]]
     assert facts["epsilon"] == "1/2"
     assert main([*command, "--repeats", "2"]) == 0

@@ -14,6 +14,7 @@ from dpjax.cli.main import main
 from dpjax.exports import report
 from dpjax.exports.reports.words import most_after, promises
 from dpjax.privacy import ApproximateDP, PureDP
+from tests.helpers.printed import documented
 
 EMPTY = {"meta", "path", "br"}
 
@@ -156,8 +157,13 @@ def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys)
     ledger.charge(released.guarantee(), "the <first> one")
     out = tmp_path / "report.html"
     command = ["report", str(tmp_path / "release.json"), "--out", str(out)]
-    assert main([*command, "--ledger", str(tmp_path / "l.jsonl")]) == 0
-    assert "A private release of" in capsys.readouterr().out
+    command += ["--ledger", str(tmp_path / "l.jsonl")]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "A private release of" in text
+    assert main([*command, "--json"]) == 0
+    facts = documented("report", capsys.readouterr().out)
+    assert text == f"{facts['out']}: {facts['title']}\n"
     page = Page(out.read_text())
     assert {"The privacy budget", "ε = 1/4", "the <first> one"} <= {*page.text}
     before = sorted(tmp_path.iterdir())

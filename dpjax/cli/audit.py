@@ -3,13 +3,13 @@
 __all__ = ["run"]
 
 import argparse
-import json
 
 import jax.random as jr
 from tqdm import tqdm
 
 from dpjax.audits import Audited, audit_suite, case_names
 from dpjax.cli.options import progress
+from dpjax.cli.printing import print_json
 
 _ROW = "{:<18}{:<13}{:<7}{:>8}{:>12}{:>9}  {}"
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         row.expected if options.all else row.verdict.consistent for row in found
     )
     if options.json:
-        print(json.dumps({"passed": passed, "audits": [x.to_dict() for x in found]}))
+        print_json({"passed": passed, "audits": [x.to_dict() for x in found]})
     return 0 if passed else 1
 
 

@@ -3,9 +3,9 @@
 __all__ = ["run"]
 
 import argparse
-import json
 
 from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
+from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
@@ -16,7 +16,7 @@ from dpjax.study.ecdf import ecdf_band
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax coverage` with the given options."""
-    for name in ("out", "ecdf"):
+    for name in ("plot", "ecdf"):
         if getattr(options, name) is not None:
             refuse_unwritable_file(getattr(options, name), name, (".png",))
     found = coverage(
@@ -30,12 +30,12 @@ def run(options: argparse.Namespace) -> None:
         level=options.level,
         progress=progress("coverage", "block"),
     )
-    if options.out is not None:
-        plots().rank_histograms(found, options.out)
+    if options.plot is not None:
+        plots().rank_histograms(found, options.plot)
     if options.ecdf is not None:
         plots().rank_ecdfs(found, options.ecdf)
     if options.json:
-        print(json.dumps(_facts(found)))
+        print_json(_facts(found))
         return
     print(f"n = {found.n}, ε = {found.epsilon:g}, {found.adjacency}")
     print(f"{'posterior':<32}{'coverage':>10}{'95 % interval':>18}{'ranks: p':>12}")

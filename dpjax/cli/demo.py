@@ -22,6 +22,7 @@ from dpjax._checks import whole
 from dpjax._documents import make_folder, write_atomically
 from dpjax._types import Key
 from dpjax.cli.options import plots, progress
+from dpjax.cli.printing import print_json
 from dpjax.cli.sweep import rows_of, table_of
 from dpjax.data import BayesNet, Schema
 from dpjax.mechanisms import DiscreteLaplace, Mechanism
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     """Run `dpjax demo` with the given options."""
     report = demo(options.out, repeats=options.repeats)
     if options.json:
-        print(json.dumps(report))
+        print_json(report)
         return
     titles = {"accuracy": "accuracy", "auc": "ROC AUC", "log_loss": "log loss"}
     print(table_of(report["results"], titles))

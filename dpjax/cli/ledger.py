@@ -3,10 +3,10 @@
 __all__ = ["run"]
 
 import argparse
-import json
 import os
 
 from dpjax._documents import printable
+from dpjax.cli.printing import print_json
 from dpjax.exports.reports.budget import budget_of
 from dpjax.privacy import Ledger
 from dpjax.privacy.guarantee import in_words
@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> None:
         )
     ledger = Ledger(path=options.ledger)
     if options.json:
-        print(json.dumps(budget_of(ledger)))
+        print_json(budget_of(ledger))
         return
     limit, cost = ledger.limit, ledger.cost
     period = "" if ledger.period is None else f" of this {ledger.period}"

@@ -3,6 +3,7 @@
 __all__ = ["COMMANDS", "declare", "main"]
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -40,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     `audit` a violated claim; 2 for invalid input, when nothing is written; 3 if another
     process of a distributed run was lost; and 130 if the user interrupts the command.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for the words that may follow
+        importlib.import_module("argcomplete").autocomplete(parser)
+    options = parser.parse_args(arguments)
     try:
         return importlib.import_module("dpjax.cli.running").run(options)
     except KeyboardInterrupt:
@@ -50,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="dpjax", description="Differentially private Bayesian inference."
+        prog="dpjax",
+        description="Differentially private Bayesian inference.",
+        epilog="See dpjax COMMAND --help for what a command does, and for its options.",
     )
     parser.add_argument("--version", action="version", version=f"dpjax {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -63,4 +69,4 @@ def declare(commands) -> None:
     for command in COMMANDS:
         command.add(commands)
     for command in commands.choices.values():
-        command.flag("--no-cache", "keep no compiled programs for the next run")
+        command.common("--json", "--no-cache")

@@ -4,7 +4,6 @@ __all__ = ["run"]
 
 import argparse
 import dataclasses
-import json
 import math
 from typing import Any
 
@@ -12,6 +11,7 @@ from jaxtyping import Array
 
 from dpjax.cli.models import MODELS, chosen_model
 from dpjax.cli.options import saying
+from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
             tables=None if options.like is None else _tables_like(options.like, what),
         )
     if options.json:
-        print(json.dumps(_facts(planned)))
+        print_json(_facts(planned))
         return
     print(_table(planned, options.like))
 

@@ -3,8 +3,6 @@
 __all__ = ["run"]
 
 import argparse
-import csv
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,11 +11,12 @@ import numpy as np
 from jaxtyping import ArrayLike
 
 from dpjax.cli.options import releases_of, saying
+from dpjax.cli.printing import print_rows
 from dpjax.data.evidence import encode_evidence
 from dpjax.data.intervals import Interval
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.noise.keys import study_key
-from dpjax.posteriors import Posterior, posterior
+from dpjax.posteriors import posterior
 from dpjax.posteriors.mixed.parts import network_of
 from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic, TableStatistic
@@ -31,18 +30,14 @@ def run(options: argparse.Namespace) -> None:
     released = load(options.release)
     statistic = released.statistic
     if isinstance(statistic, FamilyStatistic):
-        header, rows = _regression(released, statistic, options)
+        print_rows(options, *_regression(released, statistic, options))
     else:
-        header, rows = _classification(released, options)
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)  # each number as short as its precision allows
-    sys.stdout.flush()
+        print_rows(options, *_classification(released, options))
 
 
 def _classification(
     released: Released, options: argparse.Namespace
-) -> tuple[list[str], np.ndarray]:
+) -> tuple[str, list[str], np.ndarray]:
     net = network_of(released)
     target = net.variables[net.index(options.target)]
     if isinstance(target, Interval):
@@ -73,15 +68,14 @@ def _classification(
             increment=increment,
             disjoint=disjoint,
         )
-    _say(fitted)
     predict = partial(fitted.predict_proba, target=options.target)
     probabilities = _in_blocks(predict, encoded, _CLASSIFIED)
-    return [f"p_{level}" for level in target.levels], probabilities
+    return fitted.method, [f"p_{level}" for level in target.levels], probabilities
 
 
 def _leaf(
     released: Released, options: argparse.Namespace
-) -> tuple[list[str], np.ndarray]:
+) -> tuple[str, list[str], np.ndarray]:
     """Predict a numeric leaf of a network."""
     if options.prior is not None or options.increment != "none":
         raise ValueError(
@@ -93,7 +87,6 @@ def _leaf(
         given, disjoint = releases_of(options, released)
         aware = not options.no_noise_aware
         fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
-    _say(fitted)
     level = 0.95 if options.level is None else options.level
 
     def predict(records: np.ndarray) -> np.ndarray:
@@ -102,7 +95,7 @@ def _leaf(
         return np.stack([mean, lower, upper], axis=1)
 
     columns = _in_blocks(predict, encoded, _REGRESSED)
-    return ["mean", "lower", "upper"], columns.astype(np.float32)
+    return fitted.method, ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
 @saying("predict", "reading the records")
@@ -111,14 +104,9 @@ def _encoded(released: Released, options: argparse.Namespace) -> np.ndarray:
     return np.asarray(released.schema.encode(data, ignore="*", absent=target))
 
 
-def _say(fitted: Posterior) -> None:
-    """Write the method of inference to the standard error."""
-    print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
-
-
 def _regression(
     released: Released, statistic: FamilyStatistic, options: argparse.Namespace
-) -> tuple[list[str], np.ndarray]:
+) -> tuple[str, list[str], np.ndarray]:
     if not statistic.family.predicts:
         raise ValueError(
             f"`release` must be of a network or a regression to predict, got "
@@ -137,7 +125,6 @@ def _regression(
         given, disjoint = releases_of(options, released)
         aware = not options.no_noise_aware
         fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
-    _say(fitted)
     level = 0.95 if options.level is None else options.level
 
     def predict(features: np.ndarray) -> np.ndarray:
@@ -145,7 +132,7 @@ def _regression(
         return np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
 
     columns = _in_blocks(predict, encoded[:, :-1], _REGRESSED)
-    return ["mean", "lower", "upper"], columns.astype(np.float32)
+    return fitted.method, ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
 @saying("predict", "predicting the records")

@@ -3,15 +3,14 @@
 __all__ = ["run"]
 
 import argparse
-import csv
 import itertools
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpjax.cli.options import pair_of, releases_of, saying
+from dpjax.cli.printing import print_rows
 from dpjax.data.intervals import Interval
 from dpjax.posteriors import posterior
 from dpjax.posteriors.mixed.parts import network_of
@@ -20,8 +19,6 @@ from dpjax.releases.released import Released, load
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax query` with the given options."""
-    if not options.target:
-        raise ValueError("`target` must be given: --target NAME.")
     released = load(options.release)
     evidence: Any = options.data
     if options.given:
@@ -33,17 +30,13 @@ def run(options: argparse.Namespace) -> None:
         given, disjoint = releases_of(options, released)
         fitted: Any = posterior(given, disjoint=disjoint)
         found = np.asarray(fitted.query(options.target, evidence))
-    print(f"dpjax: posterior by method {fitted.method}", file=sys.stderr)
     cells = [*itertools.product(*levels)]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    rows = found.reshape(len(found), -1)
+    columns = ["p_" + "_".join(map(str, cell)) for cell in cells]
+    rows: Iterable[Any] = found.reshape(len(found), -1)
     if options.data is None:
-        writer.writerow([*options.target, "probability"])
-        writer.writerows([*cell, p] for cell, p in zip(cells, rows[0], strict=True))
-    else:
-        writer.writerow(["p_" + "_".join(map(str, cell)) for cell in cells])
-        writer.writerows(rows)
-    sys.stdout.flush()
+        columns = [*options.target, "probability"]
+        rows = [[*cell, p] for cell, p in zip(cells, *rows, strict=True)]
+    print_rows(options, fitted.method, columns, rows)
 
 
 def _levels_of(released: Released, name: str) -> Sequence[object]:

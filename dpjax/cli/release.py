@@ -3,7 +3,6 @@
 __all__ = ["run"]
 
 import argparse
-import json
 from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
@@ -17,6 +16,7 @@ from dpjax.cli.options import (
     split_of,
     summary,
 )
+from dpjax.cli.printing import print_json
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
 from dpjax.privacy import Guarantee, budget_of
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     released = replace(released, hidden_states=options.states)
     released.save(options.out)
     if options.json:
-        print(json.dumps(summary(released, ledger)))
+        print_json({"out": options.out, **summary(released, ledger)})
         return
     print(f"{options.out}: {released}")
     if ledger is not None:

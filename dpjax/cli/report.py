@@ -6,6 +6,7 @@ import argparse
 import os
 
 from dpjax.cli.options import refuse_unwritable_file, saying
+from dpjax.cli.printing import print_json
 from dpjax.exports.reports.report import ENDINGS, report
 from dpjax.privacy import Ledger
 from dpjax.releases.released import load
@@ -22,4 +23,8 @@ def run(options: argparse.Namespace) -> None:
     with saying("report", "inferring the posterior"):
         made = report(released, ledger=ledger, level=options.level)
     made.save(options.out)
-    print(f"{options.out}: {made.content['title']}")
+    title = made.content["title"]
+    if options.json:
+        print_json({"out": options.out, "title": title})
+        return
+    print(f"{options.out}: {title}")

@@ -5,13 +5,13 @@ __all__ = ["run"]
 import argparse
 import csv
 import io
-import json
 import sys
 
 import numpy as np
 
 from dpjax._documents import write_atomically
 from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
+from dpjax.cli.printing import print_json
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
 from dpjax.data.categorical import Categorical
 from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> None:
     _write(options, posterior, released)
     facts = facts_of(posterior, region, time, fields)
     facts |= {"sweeps": options.sweeps, "burn_in": options.burn_in}
-    print(json.dumps(facts) if options.json else table_of(facts))
+    if options.json:
+        print_json(facts)
+    else:
+        print(table_of(facts))
     warning = disagreement(facts)
     if warning:
         print(f"dpjax: {warning}", file=sys.stderr)

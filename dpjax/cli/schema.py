@@ -9,6 +9,7 @@ from typing import Any
 
 from dpjax._documents import write_atomically
 from dpjax.cli.options import is_among_tables, refuse_unwritable_file
+from dpjax.cli.printing import print_json
 from dpjax.data import sources
 from dpjax.data.kinds import declared
 from dpjax.data.levels import Variable
@@ -53,10 +54,17 @@ def run(options: argparse.Namespace) -> None:
         if name not in ignored
     }
     write_atomically(options.out, json.dumps({"variables": drafts}, indent=2) + "\n")
+    left = {
+        name: _remark(kinds[name])
+        for name, draft in drafts.items()
+        if not _is_complete(name, draft)
+    }
+    if options.json:
+        print_json({"out": options.out, "variables": [*drafts], "left": left})
+        return
     print(f"{options.out}: {len(drafts)} variables")
-    for name, draft in drafts.items():
-        if not _is_complete(name, draft):
-            print(f"left to declare: {name} ({_remark(kinds[name])})")
+    for name, remark in left.items():
+        print(f"left to declare: {name} ({remark})")
 
 
 def _pair(spec: str) -> tuple[str, str]:
@@ -77,4 +85,6 @@ def _is_complete(name: str, draft: dict[str, Any]) -> bool:
 def _remark(kind: str) -> str:
     if kind == "number":
         return 'lower and upper, with "edges" or "bins" for a network; or levels'
-    return "lower and upper, as days; and the unit" if kind == "time" else "levels"
+    if kind == "time":
+        return "lower and upper, as days; and the unit"
+    return "levels, or lower and upper of a number in text"

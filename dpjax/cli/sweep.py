@@ -4,7 +4,6 @@ __all__ = ["rows_of", "run", "table_of"]
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import sys
@@ -16,6 +15,7 @@ from dpjax.cli.options import (
     progress,
     refuse_unwritable_file,
 )
+from dpjax.cli.printing import print_json
 from dpjax.cli.sweep_studies import study_of
 from dpjax.exports.tables import check_table_path
 from dpjax.noise.keys import study_key
@@ -124,7 +124,7 @@ def _write(options: argparse.Namespace, result: SweepResult) -> None:
         )
     rows = rows_of(result)
     if options.json:
-        print(json.dumps({"private": False, "results": rows}))
+        print_json({"private": False, "results": rows})
         return
     print(table_of(rows, {name: name for name in result}))
     if options.data is not None:

@@ -11,6 +11,7 @@ import jax.random as jr
 
 from dpjax._checks import whole
 from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
+from dpjax.cli.printing import print_json
 from dpjax.exports import quality
 from dpjax.exports.reports.report import ENDINGS
 from dpjax.exports.synthetic import draw_columns
@@ -53,6 +54,10 @@ def run(options: argparse.Namespace) -> None:
         write_table(path, table)
     for page, made in zip(pages, reports, strict=True):
         made.save(page)
+    if options.json:
+        facts = {"out": paths, "records": n, "method": fitted.method, "quality": pages}
+        print_json(facts)
+        return
     print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
     if pages:
         print(f"{', '.join(pages)}: {reports[0].content['title']}")

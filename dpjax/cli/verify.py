@@ -3,9 +3,9 @@
 __all__ = ["run"]
 
 import argparse
-import json
 
 from dpjax.cli.options import saying, summary
+from dpjax.cli.printing import print_json
 from dpjax.releases.released import load
 
 
@@ -14,7 +14,7 @@ def run(options: argparse.Namespace) -> None:
     with saying("verify", "deriving the content of the file again"):
         facts = summary(load(options.release))
     if options.json:
-        print(json.dumps({"consistent": True, **facts}))
+        print_json({"consistent": True, **facts})
         return
     print(f"{options.release}: consistent")
     unsaid = {"records": "private", "prior": "uniform"}

@@ -83,7 +83,7 @@ class Marks:
         if len(self.levels) < 2:
             raise ValueError(
                 f"`levels` of {self.name!r:.80} must list at least two, got "
-                f"{len(self.levels)}: leave a constant out of the schema."
+                f"{len(self.levels)}: declare them, or leave a constant out."
             )
         twice = repeated(marks)
         if twice:

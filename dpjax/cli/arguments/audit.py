@@ -16,15 +16,18 @@ def add(commands) -> None:
         "invented. Exit status 1 if a claim is violated. With --all, the simulated "
         "Laplace must violate its claim, which shows that the attacks succeed.",
     )
-    names = f"one of {', '.join(AUDITED)} (may be repeated)"
-    command.many("--mechanism", "NAME", names)
-    command.flag("--all", "audit all of them")
-    command.add_argument(
-        "--epsilon", default="1", help="claimed by each: 0.5 or 1/3 (%(default)s)"
+    command.common(
+        "--mechanism",
+        more=" to audit (may be repeated)",
+        action="append",
+        default=[],
+        choices=AUDITED,
     )
+    command.flag("--all", "audit all of them")
+    command.common("--epsilon", more=", which each claims", required=False, default="1")
     command.number(
         "--draws",
         "draws for each data set, or fewer if JAX does not draw them",
         100_000,
     )
-    command.common("--seed", "--json")
+    command.common("--seed")

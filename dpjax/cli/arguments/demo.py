@@ -13,6 +13,7 @@ def add(commands) -> None:
         "a figure, a release, the survey and a simulated event log, as input for the "
         "other commands.",
     )
-    command.add_argument("--out", default="dpjax-demo", help="folder (%(default)s)")
-    command.number("--repeats", "random splits of the survey", 50)
-    command.common("--json")
+    command.common(
+        "--out", metavar="FOLDER", help="folder to write", default="dpjax-demo"
+    )
+    command.common("--repeats", more=", each with a random split", default=50)

@@ -1,6 +1,6 @@
 """The parser of all commands, and the options that several of them have."""
 
-__all__ = ["DATA_HELP", "Parser"]
+__all__ = ["COMMON", "Parser"]
 
 import argparse
 from collections.abc import Callable
@@ -8,16 +8,40 @@ from typing import Any, NoReturn
 
 from dpjax.cli.arguments.choices import ADJACENCIES
 
-DATA_HELP = "records: a CSV, CSV.gz or Parquet file, or a folder of them"
-
-_COMMON: dict[str, dict[str, Any]] = {
-    "--schema": {"required": True, "help": "JSON file, as for release"},
-    "--network": {"help": "as for release"},
-    "--region": {"help": "for hmm: the variable with one chain of states per level"},
-    "--time": {
-        "help": "for hmm: the variable of time, whose levels are consecutive integers; "
-        "all further variables are fields of an event"
+COMMON: dict[str, dict[str, Any]] = {
+    "data": {
+        "metavar": "DATA",
+        "help": "records: a CSV, CSV.gz or Parquet file, or a folder of them",
     },
+    "release": {"metavar": "RELEASE", "help": "release file"},
+    "--schema": {
+        "metavar": "FILE",
+        "required": True,
+        "help": 'JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": '
+        '0, "upper": 120}}}',
+    },
+    "--model": {
+        "default": "bayes-net",
+        "help": "model of the records; all but bayes-net are for all variables of the "
+        "schema",
+    },
+    "--network": {
+        "help": 'a BIF file, a JSON file {"parents": {"x": ["y"]}}, or '
+        "naive-bayes:TARGET",
+    },
+    "--target": {"metavar": "NAME", "help": "variable to predict"},
+    "--variance": {"type": float, "help": "for gaussian-mean: the public variance"},
+    "--states": {"type": int, "help": "number of hidden states"},
+    "--region": {
+        "metavar": "NAME",
+        "help": "for hmm: the variable with one chain of states per level",
+    },
+    "--time": {
+        "metavar": "NAME",
+        "help": "for hmm: the variable of time, whose levels are consecutive integers; "
+        "all further variables are fields of an event",
+    },
+    "--mechanism": {"help": "name of the mechanism"},
     "--n": {"type": int, "required": True, "help": "number of records"},
     "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
     "--adjacency": {
@@ -32,15 +56,50 @@ _COMMON: dict[str, dict[str, Any]] = {
         "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
         "each row on its own)",
     },
+    "--ledger": {
+        "metavar": "FILE",
+        "help": "ledger: the file that records all charges to the table",
+    },
+    "--prior": {"help": "Dirichlet parameter of a cell (default: 1)"},
     "--ignore": {
         "action": "append",
         "default": [],
         "metavar": "COLUMN",
         "help": "undeclared column to leave out (may be repeated; '*' for all)",
     },
-    "--seed": {"type": int, "default": 0, "help": "seed of the simulation"},
-    "--json": {"action": "store_true", "help": "print results as JSON"},
+    "--also": {
+        "action": "append",
+        "default": [],
+        "metavar": "RELEASE",
+        "help": "a further release of the network's tables (may be repeated)",
+    },
+    "--tables": {
+        "choices": ("one", "disjoint"),
+        "help": "with --also: whether all releases are of one table of records, or of "
+        "tables that have no record in common",
+    },
+    "--given": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME=LEVEL",
+        "help": "variable with a known level (may be repeated)",
+    },
+    "--no-noise-aware": {
+        "action": "store_true",
+        "help": "treat noisy numbers as exact (method plug-in), as the papers do",
+    },
+    "--level": {"type": float, "help": "probability of the intervals"},
+    "--repeats": {"type": int, "help": "number of repeats"},
+    "--seed": {"type": int, "default": 0, "help": "seed of the random numbers"},
+    "--out": {"metavar": "FILE", "help": "file to write"},
+    "--plot": {"metavar": "FILE", "help": "PNG file to write"},
+    "--json": {"action": "store_true", "help": "print the result as a line of JSON"},
+    "--no-cache": {
+        "action": "store_true",
+        "help": "keep no compiled programs for the next run",
+    },
 }
+"""By name: what several commands declare, with the same words in each."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -50,32 +109,44 @@ class Parser(argparse.ArgumentParser):
         """Print the message and exit with status 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
-    def common(self, *names: str, **changed: object) -> None:
-        """Declare options shared by commands; `changed` overrides their properties."""
+    def common(
+        self, *names: str, only: str = "", more: str = "", **changed: Any
+    ) -> None:
+        """Declare options that several commands have.
+
+        Args:
+            names: the options, or positional arguments.
+            only: what the option is for, before its help.
+            more: what is special to this command, after the help.
+            changed: properties that are not as in other commands.
+        """
         for name in names:
-            self.add_argument(name, **{**_COMMON[name], **changed})
+            facts = {**COMMON[name], **changed}
+            facts["help"] = only + _with_default(facts.pop("help") + more, facts)
+            self.add_argument(name, **facts)
 
     def number(
         self, name: str, help: str, default: Any = None, kind: Callable = int
     ) -> None:
         """Declare an option with a number as value; its help shows the default."""
-        shown = help if default is None else f"{help} (%(default)s)"
-        self.add_argument(name, type=kind, default=default, help=shown)
+        facts = {"type": kind, "default": default}
+        self.add_argument(name, help=_with_default(help, facts), **facts)
 
     def many(self, name: str, metavar: str, help: str) -> None:
         """Declare an option that may be repeated, with one value each time."""
-        self.add_argument(name, action="append", default=[], metavar=metavar, help=help)
-
-    def further_releases(self) -> None:
-        """Declare the options that add releases to the first one."""
-        self.many("--also", "RELEASE", "a further release of the network's tables")
         self.add_argument(
-            "--tables",
-            choices=("one", "disjoint"),
-            help="with --also: whether all releases are of one table of records, or of "
-            "tables that have no record in common",
+            name,
+            action="append",
+            default=[],
+            metavar=metavar,
+            help=f"{help} (may be repeated)",
         )
 
     def flag(self, name: str, help: str) -> None:
         """Declare an option without a value."""
         self.add_argument(name, action="store_true", help=help)
+
+
+def _with_default(help: str, facts: dict[str, Any]) -> str:
+    nothing = facts.get("default") in (None, [])
+    return help if nothing else f"{help} (default: %(default)s)"

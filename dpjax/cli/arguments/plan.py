@@ -3,13 +3,14 @@
 __all__ = ["add"]
 
 from dpjax.cli.arguments.choices import models, recipes
+from dpjax.cli.arguments.models import LEAVES, add_models
 
 
 def add(commands) -> None:
     """Declare `dpjax plan` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "plan",
-        help="expected error of each mechanism, without any data",
+        help="estimate the expected error of each mechanism, without any data",
         description="Draw tables uniformly and records from them, apply every "
         "mechanism, and show the error of the learned tables: KL of the distribution "
         "of a record, and mean KL and total variation of a row of the conditional "
@@ -20,24 +21,19 @@ def add(commands) -> None:
     )
     command.common("--schema")
     names = [name for name in models() if name != "marginals"]
-    command.add_argument(
-        "--model",
-        choices=names,
-        default=names[0],
-        help="the others use all variables of the schema; default: %(default)s",
-    )
-    command.common("--network", help="for bayes-net: as for release")
-    command.add_argument("--target", help="for linear-regression: variable to predict")
-    command.number("--variance", "for gaussian-mean: the public variance", kind=float)
-    command.number("--states", "for hmm: number of hidden states")
-    command.common("--n", help="number of records; if it is private, a public guess")
-    command.common("--region", "--time", "--epsilon", "--adjacency", "--contributions")
-    command.add_argument(
+    add_models(command, names)
+    command.common("--network", only="for bayes-net: ", more=LEAVES)
+    command.common("--target", only="for linear-regression: ")
+    command.common("--variance")
+    command.common("--states", only="for hmm: ")
+    command.common("--n", more="; if it is private, a public guess")
+    command.common("--epsilon", "--adjacency", "--contributions")
+    command.common(
         "--mechanism",
+        more=" to compare too, with its own defaults (may be repeated)",
         action="append",
         default=[],
         choices=recipes(),
-        help="a further one to compare, with its defaults (may be repeated)",
     )
     command.add_argument(
         "--like",
@@ -45,5 +41,5 @@ def add(commands) -> None:
         help="earlier release of the same network, whose tables are those to expect; "
         "costs nothing",
     )
-    command.number("--repeats", "simulated data sets", 32)
-    command.common("--seed", "--json")
+    command.common("--repeats", more=", each with a simulated table", default=32)
+    command.common("--seed")

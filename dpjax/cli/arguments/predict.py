@@ -4,8 +4,6 @@ __all__ = ["add"]
 
 import argparse
 
-from dpjax.cli.arguments.parser import DATA_HELP
-
 
 def add(commands) -> None:
     """Declare `dpjax predict` and its options among the subparsers `commands`."""
@@ -17,37 +15,31 @@ def add(commands) -> None:
         "leaf, columns mean, lower and upper. Standard error says which method was "
         "used. Costs no privacy of the released table.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.further_releases()
-    command.add_argument(
+    command.common("release", "--also", "--tables")
+    command.common(
         "data",
-        metavar="DATA",
-        help=f"{DATA_HELP}; the target may be absent, and for a network other columns "
-        "and cells too",
+        more="; the target may be absent, and for a network other columns and cells "
+        "too",
     )
-    command.add_argument("--target", required=True, help="variable to predict")
-    command.number(
+    command.common("--target", required=True)
+    command.common(
         "--prior",
-        "Dirichlet parameter of a cell, or hierarchical: rows of a table may share a "
-        "mean, which is learned (default: 1; samples have their own)",
-        kind=_prior,
+        more=", or hierarchical: rows of a table may share a mean, which is learned; "
+        "samples have a prior of their own",
+        type=_prior,
     )
-    command.flag(
-        "--no-noise-aware",
-        "treat noisy numbers as exact (method plug-in), as the papers do",
-    )
+    command.common("--no-noise-aware")
     command.add_argument(
         "--increment",
         default="none",
         help="with --no-noise-aware: records to add to the total, in equal parts to "
-        "the cells of a table: none (default), a number, paper:T (Zhang et al., "
-        "Corollary 3) or calibrated:P (no cell is negative with probability P)",
+        "the cells of a table: none, a number, paper:T (Zhang et al., Corollary 3) or "
+        "calibrated:P (no cell is negative with probability P) (default: %(default)s)",
     )
-    command.number(
+    command.common(
         "--level",
-        "for a regression or a numeric leaf: probability of the interval (default: "
-        "0.95)",
-        kind=float,
+        only="for a regression or a numeric leaf: ",
+        more=" (default: 0.95)",
     )
 
 

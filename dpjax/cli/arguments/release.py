@@ -4,7 +4,7 @@ __all__ = ["add"]
 
 from dpjax.cli.arguments.choices import recipes
 from dpjax.cli.arguments.models import add_model_options
-from dpjax.cli.arguments.parser import DATA_HELP, Parser
+from dpjax.cli.arguments.parser import COMMON, Parser
 from dpjax.cli.databases import DATABASE_HELP
 
 
@@ -12,34 +12,30 @@ def add(commands) -> None:
     """Declare `dpjax release` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "release",
-        help="publish a private posterior of a table",
+        help="make a table private and write a release file, which is public",
         description="Compute a statistic of a table of sensitive records, make it "
         "private, and write a release file, which is public. Each run costs epsilon.",
     )
-    command.add_argument("data", metavar="DATA", help=DATA_HELP + DATABASE_HELP)
-    command.common(
-        "--schema",
-        help='JSON file: {"variables": {"x": {"levels": [0, 1]}, "age": {"lower": 0, '
-        '"upper": 120}}}',
-    )
+    command.common("data", more=DATABASE_HELP)
+    command.common("--schema")
     add_model_options(command)
-    command.add_argument(
+    command.common(
         "--mechanism",
+        more="; laplace adds noise to counts or sums",
         choices=recipes(),
         default="laplace",
-        help="default: %(default)s, noise on counts or sums",
     )
     command.common("--epsilon")
     command.many(
         "--split",
         "TABLE=EPSILON",
         "laplace and k-norm on networks: the part of epsilon for the table of this "
-        "variable and its parents, once for each measured table; with k-norm, some may "
+        "variable and its parents, for each measured table; with k-norm, some may "
         "share a part, as in x,y=1/2",
     )
     command.common("--adjacency", "--contributions")
     _add_columns(command)
-    command.add_argument("--out", required=True, help="release file to write")
+    command.common("--out", more=": the release, which is public", required=True)
     command.add_argument(
         "--about",
         metavar="FILE",
@@ -48,12 +44,12 @@ def add(commands) -> None:
         "steward, contact, published, use",
     )
     _add_ledger(command)
-    command.common("--ignore", "--json")
+    command.common("--ignore")
     _add_choices(command)
 
 
 def _add_ledger(command: Parser) -> None:
-    command.add_argument("--ledger", help="file that records all charges to the table")
+    command.common("--ledger")
     command.add_argument("--budget", help="total budget of a new ledger")
     command.add_argument(
         "--period",
@@ -97,7 +93,7 @@ def _add_choices(command: Parser) -> None:
     group.add_argument("--temperature", help="T: the likelihood is raised to 1/T")
     group.add_argument("--samples", type=int, help="number of samples (default: 1)")
     group.add_argument("--omega", help="for networks and levels: smallest probability")
-    group.add_argument("--prior", help="Dirichlet parameter of a cell (default: 1)")
+    group.add_argument("--prior", **COMMON["--prior"])
     group.add_argument(
         "--units",
         type=int,

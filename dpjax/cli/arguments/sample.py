@@ -7,17 +7,16 @@ def add(commands) -> None:
     """Declare `dpjax sample` and its options among the subparsers `commands`."""
     command = commands.add_parser(
         "sample",
-        help="hidden states of a released event log",
+        help="infer the hidden states of a released event log",
         description="Run Gibbs chains of a hidden Markov model on the counts of a "
         "release that was made with --model hmm; show the states, their emissions, and "
         "whether the chains agree. Reads no data, so that any number of runs costs no "
         "privacy.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.number(
+    command.common("release")
+    command.common(
         "--states",
-        "number of hidden states; 1 is naive Bayes (default: that which the release "
-        "suggests)",
+        more="; 1 is naive Bayes (default: that which the release suggests)",
     )
     command.number("--sweeps", "sweeps of each chain", 600)
     command.number("--burn-in", "sweeps to leave out", 300)
@@ -25,19 +24,21 @@ def add(commands) -> None:
     command.many(
         "--times",
         "REGION=FIRST:LAST",
-        "the public times of a region, by default all (may be repeated)",
+        "the public times of a region, by default all",
     )
     for name, what in (("emission", "level"), ("transition", "transition and start")):
         help = f"Dirichlet parameter of every {what}"
         command.number(f"--{name}", help, 1.0, float)
-    command.common("--seed", help="seed of the chains")
-    command.flag("--no-noise-aware", "treat noisy counts as exact, as the paper does")
-    command.add_argument(
+    command.common("--seed", "--no-noise-aware")
+    command.common(
         "--out",
-        help="file to write: .csv with the most frequent state of every cell, in "
-        "columns for region, time and state; or .npz with all draws",
+        more=": .csv with the most frequent state of every cell, in columns for "
+        "region, time and state; or .npz with all draws",
     )
-    command.add_argument("--plot", help="PNG file of the state by region and time")
-    command.add_argument("--emissions-plot", help="PNG file of each state's emissions")
-    command.common("--json")
+    command.common("--plot", more=": the state by region and time")
+    command.add_argument(
+        "--emissions-plot",
+        metavar="FILE",
+        help="PNG file to write: each state's emissions",
+    )
     command.flag("--quiet", "no progress bar")

@@ -2,8 +2,6 @@
 
 __all__ = ["add"]
 
-from dpjax.cli.arguments.parser import DATA_HELP
-
 
 def add(commands) -> None:
     """Declare `dpjax schema` and its options among the subparsers `commands`."""
@@ -12,14 +10,17 @@ def add(commands) -> None:
         help="draft a schema from the names and types of columns",
         description="Write a first draft of a schema, and print what is left to "
         "declare. It reads the header and the types of the columns, and no record: "
-        "levels and bounds must come from public facts.",
+        "levels and bounds must come from public facts. The columns of a CSV file have "
+        "no types, so that all of them are drafted with levels.",
     )
-    command.add_argument("data", metavar="DATA", help=DATA_HELP)
-    command.add_argument("--out", required=True, help="schema file to write")
+    command.common("data")
+    command.common("--out", more=": the draft, a JSON file", required=True)
     command.many(
         "--codes",
         "COLUMN=FILE",
         "code list of a column, a CSV file (code, or code and level) or a JSON file",
     )
-    command.add_argument("--json-schema", help="JSON Schema of a record")
+    command.add_argument(
+        "--json-schema", metavar="FILE", help="JSON Schema of a record"
+    )
     command.common("--ignore")

@@ -4,7 +4,7 @@ __all__ = ["add"]
 
 from dpjax.cli.arguments.choices import SWEPT
 from dpjax.cli.arguments.models import add_models
-from dpjax.cli.arguments.parser import DATA_HELP, Parser
+from dpjax.cli.arguments.parser import Parser
 
 
 def add(commands) -> None:
@@ -17,7 +17,7 @@ def add(commands) -> None:
         "row for each fit. The results are NOT private: they are for those who may see "
         "the data.",
     )
-    command.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
+    command.common("data", nargs="?")
     command.number(
         "--synthetic",
         "instead of DATA: number of records to draw in each repeat from random tables "
@@ -30,21 +30,19 @@ def add(commands) -> None:
 
 
 def _add_study(command: Parser) -> None:
-    add_models(command, SWEPT, "default: ")
-    command.common("--network", help="for bayes-net: as for release")
-    command.add_argument(
-        "--target", help="variable to predict (default: TARGET of naive-bayes:TARGET)"
-    )
-    command.number("--states", "for hmm: number of hidden states")
+    add_models(command, SWEPT)
+    command.common("--network", only="for bayes-net: ")
+    command.common("--target", more=" (default: TARGET of naive-bayes:TARGET)")
+    command.common("--states", only="for hmm: ")
     command.add_argument(
         "--mechanisms",
         type=_words,
-        default=("laplace", "non-private"),
+        default="laplace,non-private",
         metavar="A,B,…",
         help="for bayes-net: laplace, projected, noise-aware, fourier, k-norm, "
         "k-norm-noise-aware, posterior-sample, non-private; for linear-regression: "
         "laplace, k-norm, posterior-sample, non-private; for hmm: laplace, "
-        "non-private (default: laplace,non-private)",
+        "non-private (default: %(default)s)",
     )
     command.add_argument(
         "--epsilons",
@@ -53,7 +51,7 @@ def _add_study(command: Parser) -> None:
         metavar="E,F,…",
         help="in increasing order: 0.1,1/2,1,10",
     )
-    command.number("--repeats", "number of repeats", 100)
+    command.common("--repeats", default=100)
     command.common("--adjacency")
     command.number(
         "--training",
@@ -61,24 +59,22 @@ def _add_study(command: Parser) -> None:
         0.8,
         float,
     )
-    command.common("--seed", help="seed of the study")
+    command.common("--seed")
 
 
 def _add_outputs(command: Parser) -> None:
-    command.add_argument(
-        "--out", help="CSV or Parquet file to write, with one row for each fit"
-    )
-    command.add_argument("--plot", help="PNG file to write, of scores against ε")
+    command.common("--out", more=": .csv or .parquet, with one row for each fit")
+    command.common("--plot", more=": scores against ε")
     command.add_argument(
         "--checkpoint",
+        metavar="FILE",
         help="file of finished work, from which the same command resumes",
     )
-    command.common("--json", help="print means as JSON")
 
 
 def _add_machine(command: Parser) -> None:
     command.number("--block", "repeats that a device computes at once")
-    command.number("--devices", "number of devices to use (1)")
+    command.number("--devices", "number of devices to use (default: 1)")
     command.flag(
         "--distributed",
         "use all devices of all processes, each of which runs the same command; "

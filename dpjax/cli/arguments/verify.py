@@ -13,5 +13,4 @@ def add(commands) -> None:
         "truncation and temperature), and check its content hash. Exit status 1 if "
         "anything differs, 2 if the file cannot be read.",
     )
-    command.add_argument("release", metavar="RELEASE", help="release file")
-    command.common("--json")
+    command.common("release")
