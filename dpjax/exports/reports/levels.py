@@ -99,7 +99,10 @@ class Levels(NamedTuple):
         logs = log_pairs(theta, evidence, net, factors, groups)
         ends = np.cumsum([sum(net.sizes), *(len(law) for law in laws)])
         levels, *rows = np.split(np.exp(np.asarray(logs, float)), ends[:-1], axis=1)
-        joint = [levels, *(x @ law for x, law in zip(rows, laws, strict=True))]
+        joint = [
+            levels,
+            *(np.matmul(x, law) for x, law in zip(rows, laws, strict=True)),
+        ]
         found = np.concatenate(joint, axis=1) * possible[:, None]
         first = net.sizes[0]
         for start in self.starts[len(net.sizes) :]:
