@@ -124,7 +124,7 @@ class Lab:
         copy = self.folder / "sound"
         shutil.copytree(PACKAGE, copy / "dpjax")
         shutil.copytree(ROOT / "tests", copy / "tests")
-        shutil.copytree(ROOT / "docs/format", copy / "docs/format")  # the checker
+        shutil.copytree(ROOT / "docs", copy / "docs")  # what tests read
         shutil.copy(ROOT / "pyproject.toml", copy)
         (copy / "beside.py").write_text(PLUGIN)
         return copy
