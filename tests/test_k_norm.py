@@ -216,11 +216,10 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
     exact = np.array([made.draw_noise(bits) for _ in range(1_500)])
     zeros = jnp.zeros((1_500, made.statistic.length), jnp.int32)
     simulated = np.asarray(jax.jit(made.sample)(jr.key(2), zeros))
-    for one, other in ((np.abs(exact), np.abs(simulated)), (exact**2, simulated**2)):
+    products = (x[:, :, None] * x[:, None] for x in (exact, simulated))
+    for one, other in ((np.abs(exact), np.abs(simulated)), products):
         error = np.hypot(one.std(axis=0), other.std(axis=0)) / 1_500**0.5
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.5 * error)
-    both = np.corrcoef(exact.T) - np.corrcoef(simulated.T)
-    assert np.abs(both).max() < 0.16
 
 
 @pytest.mark.parametrize("name", ["star", "two groups"])
@@ -243,7 +242,7 @@ def test_as_many_cells_are_chosen_in_narrow_and_wide_rows(key):
     """Both ways to find the lowest numbers: by comparisons, and by sorting."""
     for width in (2, 64, 65, 200):
         order = jr.uniform(jr.fold_in(jr.clone(key), width), (2, width, 3))
-        number = np.array([[[0, 1, width // 2]], [[1, width - 1, 0]]], np.int32)
+        number = np.array([[[0, 1, width // 2]], [[1, width - 1, 0]]], int)
         found = np.asarray(_lowest(order, jnp.asarray(number)))
         np.testing.assert_array_equal(found.sum(axis=1), number[:, 0])
         for row, draw in np.ndindex(2, 3):

@@ -107,7 +107,7 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         key_point, key_norm = jr.split(key)
         point = jr.laplace(key_point, shape)
         # Sums of parts have Gamma distributions, and do not depend on directions.
-        sums = self._sums(point)
+        sums = jnp.maximum(self._sums(point), jnp.finfo(point.dtype).eps)
         counts = jnp.broadcast_to(jnp.asarray(self._counts, float), sums.shape)
         norms = power(jr.uniform(key_norm, sums.shape), counts)
         radius = sums.sum(axis=-1) / jnp.asarray(self.epsilon, float)

@@ -166,7 +166,9 @@ class NormSimulation:
         shapes = [self._parts.dimension.shape, self._stars.dimension.shape]
         shapes += [shape for one in self._rows for shape in one.needs]
         ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
-        drawn = jnp.split(jr.uniform(key, (ends[-1], number)), ends[:-1])
+        least = jnp.finfo(jnp.result_type(float)).eps / 2  # no cell has size 0
+        uniform = jr.uniform(key, (ends[-1], number), minval=least)
+        drawn = jnp.split(uniform, ends[:-1])
         return [x.reshape(*shape, -1) for x, shape in zip(drawn, shapes, strict=True)]
 
 
