@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("argcomplete")
-
 BASH = """
 dpjax() { "$PYTHON" -m dpjax "$@"; }
 eval "$("$PYTHON" -m argcomplete.scripts.register_python_argcomplete dpjax)"

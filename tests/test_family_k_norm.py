@@ -259,6 +259,12 @@ def test_the_density_is_that_of_the_law():
         assert float(found) == pytest.approx(wanted, abs=1 / 16)
 
 
+def test_simulated_noise_is_finite_where_a_number_of_its_points_is_0(monkeypatch):
+    monkeypatch.setattr(jr, "laplace", lambda key, shape: jnp.zeros(shape))
+    noise = made(SPACE, 1).for_studies().noise(jr.key(0), (2, SPACE.length))
+    assert np.isfinite(np.asarray(noise)).all()
+
+
 def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(key):
     epsilons = ["1/5", 1, 3]
     many = ContinuousFamilyKNorm.calibrate_many(epsilons, SPACE)

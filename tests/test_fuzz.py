@@ -33,7 +33,7 @@ CASE_FILES = sorted(path for path in CASES.rglob("*") if path.is_file())
 @pytest.mark.thorough
 def test_atheris_finds_no_fault_in_any_reader(tmp_path):
     """In processes without the type checker: as a user has the readers."""
-    pytest.importorskip("atheris")
+    pytest.importorskip("atheris", reason="of the extra fuzz, for Linux on x86-64")
     words = ["-m", "tests.fuzz", "--seconds", "3", "--keep", str(tmp_path)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -222,6 +222,19 @@ def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 5.5 * error)
 
 
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_simulated_noise_is_finite_for_the_least_numbers(adjacency, monkeypatch):
+    """One of 2^23 or so is 0 in single precision, and no cell may have size 0."""
+    made = mechanism("star", adjacency, "1/5").for_studies()
+
+    def least(key, shape, minval=0.0):
+        return jnp.full(shape, minval)
+
+    monkeypatch.setattr(jr, "uniform", least)
+    noise = made.noise(jr.key(0), (2, made.statistic.length))
+    assert np.isfinite(np.asarray(noise)).all()
+
+
 @pytest.mark.parametrize("name", ["star", "two groups"])
 def test_the_noise_of_a_release_is_that_of_all_groups(name):
     made = mechanism(name, "replace-one", "1/5")

@@ -4,15 +4,13 @@ import inspect
 
 import numpy as np
 import pytest
+from matplotlib import figure, pyplot
 
 from dpjax import plots
 from dpjax.study.coverage import Coverage, Ranks
 from dpjax.study.ecdf import ecdf_band
 from dpjax.study.sweeps import SweepResult
 from tests.test_hidden_markov_plots import FIELDS, REGION, TIME, posterior_of
-
-pyplot = pytest.importorskip("matplotlib.pyplot")
-figure = pytest.importorskip("matplotlib.figure")
 
 STATES = posterior_of(np.array([[0] * 12, [0] * 6 + [1] * 6]))
 SWEEP = SweepResult(

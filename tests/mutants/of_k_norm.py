@@ -198,6 +198,14 @@ MUTANTS = (
         (_MOMENTS,),
     ),
     Mutant(
+        "law changed",
+        "K-norm: simulated cells of size 0",
+        _DRAWS,
+        "jr.uniform(key, (ends[-1], number), minval=least)",
+        "jr.uniform(key, (ends[-1], number))",
+        (_IN + "test_simulated_noise_is_finite_for_the_least_numbers[replace-one]",),
+    ),
+    Mutant(
         "ε doubled",
         "K-norm: in a stack each group has all of ε",
         _SIMULATED,
