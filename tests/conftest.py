@@ -3,8 +3,11 @@
 import gc
 import os
 import pathlib
+import random
+import secrets
 import tempfile
 import zlib
+from unittest import mock
 
 import jax
 import jax.random as jr
@@ -60,6 +63,20 @@ def pytest_collection_finish():
     gc.enable()
     gc.freeze()
     gc.set_threshold(20_000, 10, 100)  # traces are many objects, and few of them cycles
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """What a test gets from the system's randomness is its own, as its key is.
+
+    A run that failed can be repeated, and `--seed` re-rolls it.
+    """
+    source = random.Random(f"{item.config.getoption('--seed')} {item.nodeid}")
+    with (
+        mock.patch.object(os, "urandom", source.randbytes),
+        mock.patch.object(secrets, "randbits", source.getrandbits),
+    ):
+        return (yield)
 
 
 @pytest.fixture(scope="session")
