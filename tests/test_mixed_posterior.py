@@ -23,7 +23,7 @@ from dpjax.posteriors.mixed.parts import counts_of
 from dpjax.privacy import Sensitivity
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
-from tests.helpers.mixed import BAYES, MEANS, SDS, SHARES, drawn
+from tests.helpers.mixed import BAYES, MEANS, SHARES, drawn
 from tests.helpers.statistical import assert_binomial, assert_follows
 
 pytestmark = pytest.mark.relaxed  # NumPyro's diagnostics; host arrays of doubles
