@@ -190,10 +190,11 @@ def refuse_unwritable_file(
     """Raise `ValueError` if a file cannot be written or has none of the endings."""
     if not path.lower().endswith(endings):
         raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
-    out = pathlib.Path(path).resolve()
+    out, writable = pathlib.Path(path).resolve(), True
     try:
         tempfile.TemporaryFile(dir=out.parent).close()  # permission bits can mislead
-        writable = not out.exists() or stat.S_ISREG(out.stat().st_mode)
+        with contextlib.suppress(FileNotFoundError):  # `exists` hides other errors
+            writable = stat.S_ISREG(out.stat().st_mode)
     except OSError:
         writable = False
     if not writable:
