@@ -52,8 +52,8 @@ def main() -> int:
     return int(failed > 0)
 
 
-def pages() -> Iterator[pathlib.Path]:
-    """Write each page into the current folder."""
+def pages() -> list[pathlib.Path]:
+    """Write all pages into the current folder."""
     demo = "dpjax-demo/release.json"
     event_log().save("log.json")
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -65,7 +65,7 @@ def pages() -> Iterator[pathlib.Path]:
         ):
             if status := command(words.split()):
                 raise SystemExit(status)
-    yield from map(pathlib.Path, ("demo.html", "log.html", "quality.html"))
+    return [pathlib.Path(x) for x in ("demo.html", "log.html", "quality.html")]
 
 
 def event_log() -> dp.Released:
