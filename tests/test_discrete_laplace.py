@@ -224,7 +224,7 @@ def test_ties_of_the_first_word_are_resolved_by_the_other_limbs(rng):
         first = np.repeat(part[:, 0], 50)
         rest = rng.integers(0, 2**32, (3, first.size), dtype=np.uint32)
         below = np.searchsorted(part[:, 0], first).astype(np.uint8)
-        marked = jnp.asarray(below | discrete_laplace._TIE, jnp.uint8)
+        marked = jnp.asarray(below | discrete_laplace.TIE, jnp.uint8)
         chosen = jax.jit(discrete_laplace._resolved)(marked, rest, part)
         numbers = big(np.stack([first, *rest], axis=1))
         expected = [bisect.bisect_right(big(part), number) for number in numbers]
@@ -241,7 +241,7 @@ def test_one_tie_with_any_threshold_is_enough(tied):
     first = np.array([1, 4, 6, 10, table.high[0][tied, 0]], np.uint32)
     words = np.stack([np.zeros(5, np.uint32), first])
     marked = np.asarray(discrete_laplace._compared(table, jnp.asarray(words)))
-    assert marked[1].tolist() == [0, 1, 2, 3, discrete_laplace._TIE | tied]
+    assert marked[1].tolist() == [0, 1, 2, 3, discrete_laplace.TIE | tied]
 
 
 @pytest.mark.parametrize(

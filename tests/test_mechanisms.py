@@ -82,10 +82,10 @@ def test_a_mechanism_with_the_noise_of_a_larger_budget_does_not_certify():
 def test_the_integers_of_a_fraction_are_kept_whole_or_refused():
     too_long = 1 << 32 * discrete_laplace._WORDS
     for integer in (0, 1, 1 << 32, too_long - 1):
-        words = discrete_laplace._to_words(integer)
-        assert discrete_laplace._from_words(words) == integer
+        words = discrete_laplace.to_words(integer)
+        assert discrete_laplace.from_words(words) == integer
     with pytest.raises(ValueError, match="must be a fraction of smaller integers"):
-        discrete_laplace._to_words(too_long)
+        discrete_laplace.to_words(too_long)
 
 
 NOT_EPSILONS = [

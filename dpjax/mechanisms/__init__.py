@@ -5,6 +5,7 @@ __all__ = [
     "CellMass",
     "ContinuousFamilyKNorm",
     "ContinuousKNorm",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "ExactMechanism",
     "FamilyKNorm",
@@ -36,6 +37,7 @@ from dpjax.mechanisms.base import (
 from dpjax.mechanisms.cell_mass import CellMass
 from dpjax.mechanisms.continuous_family_k_norm import ContinuousFamilyKNorm
 from dpjax.mechanisms.continuous_k_norm import ContinuousKNorm
+from dpjax.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.family_posterior_sampler import FamilyPosteriorSampler

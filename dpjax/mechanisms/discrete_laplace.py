@@ -101,7 +101,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             tables.build(rho, lengths),
             sensitivity,
             float(rho),
-            np.stack([_to_words(epsilon.numerator), _to_words(epsilon.denominator)]),
+            np.stack([to_words(epsilon.numerator), to_words(epsilon.denominator)]),
         )
 
     @property
@@ -194,7 +194,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             raise ValueError(
                 "`guarantee` must be asked of one mechanism, not of a stack."
             )
-        numerator, denominator = (_from_words(row) for row in words)
+        numerator, denominator = (from_words(row) for row in words)
         return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
 
     def padded_table(self) -> tables.Table:
@@ -218,7 +218,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 _limbs = jax.jit(discrete_laplace.limbs, static_argnums=2)
 
 
-def _to_words(integer: int) -> np.ndarray:
+def to_words(integer: int) -> np.ndarray:
     if integer >> 32 * _WORDS:
         raise ValueError("`epsilon` must be a fraction of smaller integers.")
     return np.array(
@@ -226,5 +226,5 @@ def _to_words(integer: int) -> np.ndarray:
     )
 
 
-def _from_words(words: np.ndarray) -> int:
+def from_words(words: np.ndarray) -> int:
     return sum(int(word) << 32 * i for i, word in enumerate(words))

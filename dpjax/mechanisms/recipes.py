@@ -10,6 +10,7 @@ __all__ = [
     "Algorithm2",
     "Auto",
     "Fourier",
+    "Gaussian",
     "HiddenMarkovSample",
     "KNorm",
     "Laplace",
@@ -28,6 +29,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import k_norm
 from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism
+from dpjax.mechanisms.discrete_gaussian import Gaussian
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.printed import Algorithm1, Algorithm2

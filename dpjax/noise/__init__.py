@@ -1,6 +1,14 @@
-"""Laplace noise: continuous for studies, discrete and exact for releases."""
+"""Noise: continuous for studies; discrete and exact for releases."""
 
-__all__ = ["LaplaceLaw", "NoiseLaw", "discrete_laplace", "keys", "laplace"]
+__all__ = [
+    "GaussianLaw",
+    "LaplaceLaw",
+    "NoiseLaw",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "keys",
+    "laplace",
+]
 
-from dpjax.noise import discrete_laplace, keys, laplace
-from dpjax.noise.laws import LaplaceLaw, NoiseLaw
+from dpjax.noise import discrete_gaussian, discrete_laplace, keys, laplace
+from dpjax.noise.laws import GaussianLaw, LaplaceLaw, NoiseLaw

@@ -7,7 +7,6 @@ the noise on the device in 32 bits; releases add it on the host in 64 bits.
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
-import math
 from functools import partial
 
 import jax.numpy as jnp
@@ -17,16 +16,14 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt8, UInt32
 
 from dpjax._types import Key, Scalars
+from dpjax.noise.pending import OVERFLOW, TIE, at, completed, in_blocks
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
 LARGEST = 1 << 29  # largest magnitude of a count, with or without noise, on a device
 WIDEST = 1 << 53  # largest magnitude of a count or released number: a double is exact
 _LIMB = 30  # bits of the lower limb of a magnitude
 _MOST_HIGH = 1 << 25  # a magnitude is clipped to 2^55, above 2 * WIDEST
-_MOST_WORDS = (1 << 32) - 1  # that threefry draws from a key
-_MOST_LANES = 1 << 10  # draws that are completed at once
-_TIE, _NEGATIVE, _CATEGORY = 128, 64, 63  # bits of a byte
-_OVERFLOW = 1
+_NEGATIVE, _CATEGORY = 64, 63  # bits of a byte, beside that of `TIE`
 
 Words = UInt32[Array | np.ndarray, "..."]
 
@@ -51,12 +48,9 @@ def limbs(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "2 ...
 def _noise(
     key: Key, table: Table, shape: tuple[int, ...], number: int
 ) -> list[Int32[Array, "..."]]:
-    """Draw the given number of limbs of noise, in blocks that bound the memory."""
-    size, digits = math.prod(shape), table.largest.shape[-1]
-    blocks = max(1, -(-size * digits // _MOST_WORDS))
-    draw = partial(_block, table=table, size=-(-size // blocks), number=number)
-    found = draw(key) if blocks == 1 else lax.map(draw, jr.split(key, blocks))
-    return [limb.reshape(-1)[:size].reshape(shape) for limb in found]
+    """Draw the given number of limbs of noise."""
+    draw = partial(_block, table=table, number=number)
+    return in_blocks(key, draw, shape, words=table.largest.shape[-1])
 
 
 def add(key: Key, table: Table, exact: Int32[Array, "..."]) -> Int32[Array, "..."]:
@@ -103,44 +97,19 @@ def _block(
     # Without the barrier, XLA may draw the words again for each use of the result.
     marked = lax.optimization_barrier(_compared(table, words))
     noise, overflow = _assembled(table, marked, number)
-    ties = jnp.any(marked >= _TIE, axis=0)
-    pending = jnp.where(ties, _TIE, jnp.where(overflow, _OVERFLOW, 0)).astype(jnp.uint8)
+    ties = jnp.any(marked >= TIE, axis=0)
+    pending = jnp.where(ties, TIE, jnp.where(overflow, OVERFLOW, 0)).astype(jnp.uint8)
 
-    def complete(state):
-        key, noise, pending, lanes = state
-        key, key_words = jr.split(key)
-        old = [_at(x, lanes) for x in (marked, *noise)]
-        tied = _at(pending, lanes) == _TIE
-        new, overflow = _completed(key_words, table, tied, *old)
-        noise = tuple(
-            x.at[lanes].set(y, mode="drop") for x, y in zip(noise, new, strict=True)
-        )
-        still = jnp.where(overflow, _OVERFLOW, 0).astype(jnp.uint8)
-        pending = pending.at[lanes].set(still, mode="drop")
-        return key, noise, pending, _some(pending > 0)
+    def again(key, lanes, tied, old):
+        return _completed(key, table, tied, at(marked, lanes), *old)
 
-    start = (key_pending, noise, pending, _some(pending > 0))
-    return lax.while_loop(lambda x: jnp.any(x[3] < size), complete, start)[1]
-
-
-def _at(values: Array, lanes: Int32[Array, " k"]) -> Array:
-    return values.at[..., lanes].get(mode="fill", fill_value=0)
-
-
-def _some(flags: Bool[Array, " n"]) -> Int32[Array, " k"]:
-    """Places of flags that are set, at least one unless none is, and otherwise ≥ n."""
-    slots = min(flags.size, _MOST_LANES)
-    rows = -(-flags.size // max(1, slots))
-    flags = jnp.pad(flags, (0, rows * slots - flags.size)).reshape(rows, slots)
-    row = lax.broadcasted_iota(jnp.int32, flags.shape, 0)
-    first = jnp.where(flags, row, rows).min(axis=0, initial=rows)
-    return first * slots + jnp.arange(slots, dtype=jnp.int32)
+    return completed(key_pending, noise, pending, again)
 
 
 def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
     """For each digit, the number of thresholds whose leading limb is below the word.
 
-    Bit `_TIE` is set if the word equals a leading limb. The last bit of a word of the
+    Bit `TIE` is set if the word equals a leading limb. The last bit of a word of the
     first digit is the sign; it becomes bit `_NEGATIVE` of the first digit.
     """
     firsts = (words[0] >> jnp.uint32(1), *words[1:])
@@ -151,7 +120,7 @@ def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
         for k in range(thresholds.shape[-2]):
             count = count + (first > thresholds[k, 0]).astype(jnp.int32)
             tie = tie | (first == thresholds[k, 0])
-        marked.append((count + jnp.where(tie, _TIE, 0)).astype(jnp.uint8))
+        marked.append((count + jnp.where(tie, TIE, 0)).astype(jnp.uint8))
     negative = (words[0] & jnp.uint32(1)).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
     return jnp.stack([marked[0] | negative, *marked[1:]])
 
@@ -206,7 +175,7 @@ def _resolved(
     first = jnp.asarray(thresholds)[:, 0].at[count].get(mode="clip")  # the word
     reached = _count_reached([first, *rest], thresholds).astype(jnp.uint8)
     reached = reached | (marked & jnp.uint8(_NEGATIVE))
-    return jnp.where(marked >= _TIE, reached, marked)
+    return jnp.where(marked >= TIE, reached, marked)
 
 
 def _count_reached(

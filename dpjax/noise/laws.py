@@ -1,6 +1,6 @@
 """Probability distributions of a release's independent noise, for inference."""
 
-__all__ = ["LaplaceLaw", "NoiseLaw"]
+__all__ = ["GaussianLaw", "LaplaceLaw", "NoiseLaw"]
 
 import abc
 
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from dpjax._types import Scalars
-from dpjax.noise import discrete_laplace, laplace
+from dpjax.noise import discrete_gaussian, discrete_laplace, laplace
 
 
 class NoiseLaw(eqx.Module):
@@ -28,6 +28,10 @@ class NoiseLaw(eqx.Module):
 
     def as_laplace(self) -> "LaplaceLaw | None":
         """Return this distribution if it is a Laplace distribution, otherwise None."""
+        return None
+
+    def normal_deviation(self) -> Float[Array, "..."] | None:
+        """Return the standard deviations if the noise is normal, otherwise None."""
         return None
 
 
@@ -63,3 +67,28 @@ class LaplaceLaw(NoiseLaw):
         """Return each released number's largest log-probability, that of noise 0."""
         none = jnp.zeros(jnp.shape(self.rate))
         return self.log_prob(none, none)
+
+
+class GaussianLaw(NoiseLaw):
+    r"""The distribution of discrete Gaussian noise, $P(z) \propto e^{-h z^2}$.
+
+    Args:
+        h: half the inverse of σ², > 0: one number, or one for each released number.
+    """
+
+    h: Scalars
+
+    def of(self, places: int | slice | np.ndarray) -> "GaussianLaw":
+        """Return the distribution of the noise of the released numbers at `places`."""
+        return GaussianLaw(jnp.asarray(self.h)[..., places])
+
+    def log_prob(
+        self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
+    ) -> Float[Array, "*shape"]:
+        """Log-probability of each released number given `exact`."""
+        noise = released.astype(float) - exact.astype(float)
+        return discrete_gaussian.log_prob(noise, self.h)
+
+    def normal_deviation(self) -> Float[Array, "..."]:
+        """Return σ for each released number."""
+        return jnp.sqrt(0.5 / jnp.asarray(self.h, float))

@@ -5,6 +5,7 @@ __all__ = [
     "laplace_law",
     "laplace_scale",
     "law_of",
+    "normal_deviation",
     "network_counts",
     "refuse_wide",
 ]
@@ -85,6 +86,12 @@ def laplace_law(released: Released) -> LaplaceLaw:
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
     """Scale of each number's Laplace noise; raises the errors of `laplace_law`."""
     return 1 / jnp.asarray(laplace_law(released).rate)
+
+
+def normal_deviation(released: Released) -> Float[Array, "*batch m"] | None:
+    """Return each number's standard deviation if the noise is normal, else None."""
+    noise = law_of(released).noise(jnp.shape(released.values))
+    return None if noise is None else noise.normal_deviation()
 
 
 def network_counts(released: Released) -> TableStatistic | None:

@@ -15,6 +15,7 @@ __all__ = [
     "Ledger",
     "PureDP",
     "Sensitivity",
+    "ZCDP",
     "accounting",
     "advanced",
     "basic",
@@ -34,6 +35,7 @@ __all__ = [
     "rows_of",
     "subsampled",
     "unit_of",
+    "zcdp_budget",
 ]
 
 from typing import TYPE_CHECKING
@@ -46,6 +48,7 @@ from dpjax.privacy.composition import (
     parallel,
     subsampled,
 )
+from dpjax.privacy.concentrated import ZCDP, zcdp_budget
 from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law, guarantee_of, in_words
 from dpjax.privacy.kinds import (
     ApproximateDP,

@@ -26,7 +26,7 @@ from dpjax.data.impossible import excluded_cells, refuse_counts
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.families import Family
-from dpjax.privacy import Adjacency, Sensitivity
+from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
@@ -71,6 +71,19 @@ class Statistic(abc.ABC):
         Raises:
             ValueError: if the statistic was made for another adjacency.
         """
+
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        r"""Return the squared L2 sensitivity, $\max \lVert T(D) - T(D') \rVert_2^2$.
+
+        By default it is bounded by the L1 sensitivity times the largest change of one
+        number, which is at most twice `most_per_record` if a record is replaced.
+
+        Raises:
+            ValueError: if the statistic was made for another adjacency.
+        """
+        most = self.most_per_record * (2 if adjacency == REPLACE_ONE else 1)
+        one = self.sensitivity(adjacency)
+        return Sensitivity(most * int(one.value), adjacency, tight=False)
 
     @abc.abstractmethod
     def describe(self) -> dict[str, object]:

@@ -19,6 +19,9 @@ from dpjax.data.categorical import Categorical
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, TableStatistic
 from dpjax.statistics.fourier_sensitivity import (
+    CHANGES,
+    SQUARES,
+    Measured,
     elementary,
     largest_change_of_order,
     largest_change_over_groups,
@@ -230,15 +233,23 @@ class FourierCoefficients(TableStatistic):
         Raises:
             ValueError: if the statistic was made for another adjacency.
         """
+        return self._largest(adjacency, CHANGES)
+
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        """Return the squared L2 sensitivity; it is exact if its `tight` is True."""
+        return self._largest(adjacency, SQUARES)
+
+    def _largest(self, adjacency: Adjacency, measured: Measured) -> Sensitivity:
         one_of((self.adjacency,), adjacency=adjacency)
-        if adjacency != REPLACE_ONE:
+        if adjacency != REPLACE_ONE:  # a record adds -1, 0 or 1 to each coefficient
             return Sensitivity(self._coefficients, adjacency, tight=True)
         if self.order is not None:
             sizes = [variable.size for variable in self.variables]
-            change, tight = largest_change_of_order(sizes, self.order)
+            change, tight = largest_change_of_order(sizes, self.order, measured)
         else:
             layout = self.closure.layout  # raises if it has too many cells
-            change, tight = largest_change_over_groups(layout.sizes, layout.groups)
+            found = layout.sizes, layout.groups, measured
+            change, tight = largest_change_over_groups(*found)
         return Sensitivity(round(change), adjacency, tight)
 
     def coefficients(self, vector: Flat, n: Scalar | None = None) -> Cells:

@@ -2,13 +2,16 @@ r"""Sensitivities of Fourier coefficients under the replacement of a record.
 
 Replacing record x by x' changes $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
 are products over variables. For such values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
-whose terms are products again. The sum over all $\gamma$ with one support is therefore
+whose terms are products again, as those of $(p - p')^2$ are. The sum over all $\gamma$ with one support is therefore
 a signed sum of four products over variables. It is maximised over the states of each
 variable. A state is a pair of levels, in x and x'; up to renaming there are five (two,
 for a binary variable). Under add-remove the sensitivity is the number of coefficients.
 """
 
 __all__ = [
+    "CHANGES",
+    "SQUARES",
+    "Measured",
     "States",
     "elementary",
     "largest_change_of_order",
@@ -20,6 +23,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,24 +49,40 @@ def states(size: int) -> States:
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
 
 
-_SIGNS = np.array([1, 1, -1, -1])
+
+class Measured(NamedTuple):
+    """How the change of one coefficient is measured."""
+
+    signs: tuple[int, int, int, int]  # of the four sums
+    binary: float  # weight of a coefficient of binary variables, which is halved
+    most: float  # of another coefficient
+
+
+CHANGES = Measured((1, 1, -1, -1), 0.5, 2.0)
+"""Absolute values, whose sum is the L1 norm."""
+
+SQUARES = Measured((1, 1, -2, 0), 0.25, 4.0)
+"""Squares, whose sum is the squared L2 norm."""
 
 
 def largest_change_over_groups(
-    sizes: Sequence[int], groups: Sequence[tuple[int, ...]]
+    sizes: Sequence[int],
+    groups: Sequence[tuple[int, ...]],
+    measured: Measured = CHANGES,
 ) -> tuple[float, bool]:
-    r"""Maximise the weighted change of Fourier coefficients when a record is replaced.
+    r"""Maximise the change of Fourier coefficients when a record is replaced.
 
-    The change is $\sum_\gamma w_\gamma |p - p'|$, for all coefficients $c_\gamma$ whose
-    variables are in one of the `groups`. The old and the new record add p and p' to
-    $c_\gamma$; $w_\gamma$ is ½ if all variables of $\gamma$ have two levels, else 1.
+    The change is $\sum_\gamma |w_\gamma (p - p')|$, or the sum of squares, for all
+    coefficients $c_\gamma$ whose variables are in one of the `groups`. The old and the
+    new record add p and p' to $c_\gamma$; $w_\gamma$ is ½ if all variables of $\gamma$
+    have two levels, else 1.
 
     Returns:
         The maximum and True; or, if it is too expensive, an upper bound and False.
     """
     if len(groups) == 1 or any(_terms(sizes, group) > _MOST_TERMS for group in groups):
         alone = [
-            largest_change_of_order([sizes[i] for i in group], len(group))
+            largest_change_of_order([sizes[i] for i in group], len(group), measured)
             for group in groups
         ]
         exact = len(groups) == 1 and alone[0][1]
@@ -71,17 +91,19 @@ def largest_change_over_groups(
     for group in groups:
         new = [s for s in supports(group) if s and s not in seen]
         seen.update(new)
-        factors.append(_factor(sizes, tuple(sorted(group)), new))
+        factors.append(_factor(sizes, tuple(sorted(group)), new, measured))
     exact = _eliminate(factors)
     if exact is not None:
         return exact, True
     return sum(float(table.max()) for _, table in factors), False
 
 
-def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bool]:
-    """Maximise the weighted change for all indices of at most `order` variables.
+def largest_change_of_order(
+    sizes: Sequence[int], order: int, measured: Measured = CHANGES
+) -> tuple[float, bool]:
+    """Maximise the change for all indices of at most `order` variables.
 
-    The weighted change is as in `largest_change_over_groups`. Variables with equally
+    The change is as in `largest_change_over_groups`. Variables with equally
     many levels are exchangeable: only the number of variables in each state matters.
 
     Returns:
@@ -93,15 +115,15 @@ def largest_change_of_order(sizes: Sequence[int], order: int) -> tuple[float, bo
     )
     if cases * len(sizes) > _MOST_COMPOSITIONS:
         total = sum(elementary([size - 1 for size in sizes], order))
-        return 2.0 * (total - 1), False
+        return measured.most * (total - 1), False
     whole = binary = _one(order)
     for size, number in kinds:
         own = _polynomials(size, number, order)
         binary = own if size == 2 else binary  # the first, since kinds are sorted
         whole = _times(whole[:, None], own).reshape(-1, *own.shape[1:])
-    change = whole.sum(axis=-1) @ _SIGNS
-    of_binary = np.repeat(binary.sum(axis=-1) @ _SIGNS, len(whole) // len(binary))
-    return float((change - of_binary / 2).max()), True
+    change, of_binary = (x.sum(axis=-1) @ measured.signs for x in (whole, binary))
+    of_binary = np.repeat(of_binary, len(whole) // len(binary))
+    return float((change - (1 - measured.binary) * of_binary).max()), True
 
 
 def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
@@ -109,7 +131,10 @@ def _terms(sizes: Sequence[int], group: tuple[int, ...]) -> int:
 
 
 def _factor(
-    sizes: Sequence[int], group: tuple[int, ...], own: Iterable[tuple[int, ...]]
+    sizes: Sequence[int],
+    group: tuple[int, ...],
+    own: Iterable[tuple[int, ...]],
+    measured: Measured,
 ) -> tuple[tuple[int, ...], np.ndarray]:
     """Return the weighted change of the coefficients with supports in `own`, by state.
 
@@ -118,10 +143,10 @@ def _factor(
     """
     weights = np.zeros((2,) * len(group))
     for support in own:
-        weight = 0.5 if all(sizes[i] == 2 for i in support) else 1.0
+        weight = measured.binary if all(sizes[i] == 2 for i in support) else 1.0
         weights[tuple(int(i in support) for i in group)] = weight
     change = np.zeros([len(states(sizes[i])) for i in group])
-    for term, sign in enumerate(_SIGNS):
+    for term, sign in enumerate(measured.signs):
         table = weights
         for i in group:
             shares = states(sizes[i])[:, term]
@@ -209,7 +234,7 @@ def _polynomials(size: int, number: int, order: int) -> np.ndarray:
 
 
 def _one(order: int) -> np.ndarray:
-    return np.eye(1, order + 1, dtype=np.int64)[None].repeat(len(_SIGNS), axis=1)
+    return np.eye(1, order + 1, dtype=np.int64)[None].repeat(len(CHANGES.signs), axis=1)
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -104,6 +104,10 @@ class NetworkCounts(NodeTableStatistic):
         tables = len(self.measured.groups)
         return Sensitivity(int(one.value) * tables, adjacency, tight=one.tight)
 
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        """Return the squared L2 sensitivity: each changed count changes by 1."""
+        return self.sensitivity(adjacency)
+
     def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Return the L1 sensitivity of one measured table, equal for all."""
         one_of(ADJACENCIES, adjacency=adjacency)

@@ -32,7 +32,7 @@ from dpjax.posteriors.estimate.curvature import (
 )
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
-from dpjax.posteriors.laws import laplace_scale, refuse_wide
+from dpjax.posteriors.laws import laplace_scale, normal_deviation, refuse_wide
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
@@ -157,8 +157,12 @@ def numbers_of(released: Released) -> Numbers:
     if found is not None:
         refuse_wide(released)
         return found
+    moments = released.counted.record_moments()
+    deviation = normal_deviation(released)
+    if deviation is not None:
+        return moments, values, deviation, jnp.ones_like(deviation)
     scale = jnp.broadcast_to(laplace_scale(released), values.shape)
-    return released.counted.record_moments(), values, scale, None
+    return moments, values, scale, None
 
 
 def is_slow(released: Released) -> bool:

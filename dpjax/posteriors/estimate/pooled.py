@@ -28,7 +28,7 @@ from dpjax.posteriors.estimate.point_estimate import (
     numbers_of,
 )
 from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
-from dpjax.posteriors.laws import laplace_scale
+from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.posteriors.several import Tables, cost_of, tables_of
 from dpjax.privacy import Guarantee
@@ -206,7 +206,8 @@ def _estimate(
 def _scale(released: Released) -> Array:
     """About the scale of each number's noise, from which a fit starts."""
     values = jnp.asarray(released.values, float)
-    if released.mechanism.normal_numbers(values, released.n) is None:
+    shaped = released.mechanism.normal_numbers(values, released.n) is not None
+    if not shaped and normal_deviation(released) is None:
         return jnp.broadcast_to(laplace_scale(released), values.shape)
     law: Any = released.mechanism.for_studies()
     return jnp.broadcast_to(law.noise_scale(values), values.shape)
