@@ -21,7 +21,7 @@ from benchmarks.program import Call, Drawn, Program
 from dpjax._platforms import ACCELERATOR
 from dpjax.event_logs import CellCounts, sampler
 from dpjax.mechanisms import DiscreteLaplace
-from dpjax.noise import discrete_laplace, tables
+from dpjax.noise import discrete_gaussian, discrete_laplace, gaussian_tables, tables
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
 from dpjax.posteriors import exact_posterior, point_estimate, prediction
@@ -87,6 +87,12 @@ def words(kind: str, n: int) -> Call:
 def noise(kind: str, rate: str, n: int) -> Call:
     table = tables.build(Fraction(rate))
     return discrete_laplace.add, (key_of(kind), table, Drawn((n,), "int32", 1000))
+
+
+def gaussian_noise(rate: str, n: int) -> Call:
+    table = gaussian_tables.build(Fraction(rate))
+    key = key_of("threefry")
+    return discrete_gaussian.add, (key, table, Drawn((n,), "int32", 1000))
 
 
 def transform(dtype: str, n: int) -> Call:
@@ -230,6 +236,12 @@ PROGRAMS = (
         for kind in ("threefry", "ChaCha20")
         for e in (7, 9)
         for rate in ("1", "1/10", "1/100")
+    ),
+    *(
+        Program(f"10^{e} exact Gaussian draws, ρ/Δ² = {rate}",
+                partial(gaussian_noise, rate), 10**e, 10**5, **NOISE)
+        for e in (7, 9)
+        for rate in ("1", "1/100", "1/10000")
     ),
     *(
         Program(f"Walsh–Hadamard, {dtype}, 2^{e}", partial(transform, dtype),

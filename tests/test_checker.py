@@ -15,10 +15,12 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json, escaped_json
+from dpjax.mechanisms import DiscreteGaussian
+from dpjax.privacy import ZCDP, Sensitivity, zcdp_budget
 from dpjax.privacy.ledger_lines import read_on
 from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease, parse
-from dpjax.statistics import FourierCoefficients, NetworkCounts
-from tests.fuzz.builders import noisy
+from dpjax.statistics import FourierCoefficients, NetworkCounts, PrintedFourier
+from tests.fuzz.builders import chain, noisy, released
 from tests.fuzz.corpus import seeds
 from tests.helpers.alterations import (
     ALTERED,
@@ -27,7 +29,10 @@ from tests.helpers.alterations import (
     IN_LEDGERS,
     LEDGERS,
     ODD,
+    both,
+    drop,
     newest,
+    put,
 )
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.checker import CHECKER, checker, run
@@ -36,7 +41,7 @@ from tests.recorded.cases import FORMATS, RELEASES
 
 ROOT = pathlib.Path(__file__).parents[1]
 COUNTED = {"family-counts", "fourier-coefficients", "fourier-coefficients-as-printed"}
-NOISES = {"discrete-laplace", "split-discrete-laplace"}
+NOISES = {"discrete-laplace", "split-discrete-laplace", "discrete-gaussian"}
 
 
 def is_covered(document):
@@ -210,6 +215,215 @@ def test_a_table_without_its_margin_has_no_certificate():
         checker.certify(*checker.noise_table(rho), rho * (1 - Fraction(1, 2**38)))
 
 
+# ---- Gaussian noise.
+
+MIXED = dp.BayesNet.from_parents(
+    dp.Schema({"t": [0, 1], "x": [0, 1, 2], "z": [0, 1]}), {"x": ["t"], "z": ["x"]}
+)
+
+
+def gaussian(statistic, adjacency, rho="1/10", rows=1):
+    """A release with Gaussian noise, for a person with so many rows."""
+    budget = zcdp_budget(adjacency, rho=rho, contributions=rows)
+    noise = DiscreteGaussian.of(statistic, budget.per_record())
+    return json.loads(released(statistic, noise, rows=rows))
+
+
+ONE, ANY = "replace-one", "add-remove"
+GAUSSIAN = {
+    "counts": gaussian(NetworkCounts(MIXED), ONE),
+    "all counts": gaussian(NetworkCounts(MIXED, "all"), ANY),
+    "persons": gaussian(NetworkCounts(MIXED), ONE, "9/10", 3),
+    "Fourier": gaussian(FourierCoefficients.of_network(MIXED, ONE), ONE),
+    "private n": gaussian(FourierCoefficients.of_network(MIXED, ANY), ANY),
+    "order": gaussian(FourierCoefficients(MIXED.variables, ANY, order=2), ANY),
+}
+SQUARED = dict(zip(GAUSSIAN, (4, 3, 4, 18, 9, 10), strict=True))
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_gaussian_noise_is_verified(name, tmp_path):
+    text = json.dumps(GAUSSIAN[name])
+    (tmp_path / "r.json").write_text(text)
+    done = run(tmp_path / "r.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    assert facts["sensitivity"].strip() == f"√{SQUARED[name]}, exact"
+    assert facts["certificate"].endswith("order α ≤ α · 1/10")
+    parse(text)
+
+
+@pytest.mark.parametrize("adjacency", [ONE, ANY])
+@pytest.mark.parametrize("case", mostly_thorough([*random_networks(30)], 6))
+def test_the_checker_and_the_package_agree_on_squared_sensitivities(case, adjacency):
+    net, order = case
+    for statistic in (
+        NetworkCounts(net),
+        NetworkCounts(net, "all"),
+        FourierCoefficients.of_network(net, adjacency),
+        FourierCoefficients(net.variables, adjacency, order=order),
+    ):
+        document = gaussian(statistic, adjacency)
+        value = int(statistic.squared_sensitivity(adjacency).value)
+        facts = dict(checker.check(json.dumps(document)))
+        assert facts["sensitivity"] == f"√{value}, exact"
+        for wrong in (value - 1, value + 1):
+            made = gaussian_consistent(document, wrong)
+            with pytest.raises(checker.Refused, match=r"sensitivity|out of range"):
+                checker.check(json.dumps(made))
+
+
+def gaussian_consistent(document, squared):
+    """What follows from a squared sensitivity, as who tampers would compute it."""
+    content = copy.deepcopy(document["content"])
+    content["sensitivity"]["squared_l2"] = squared
+    if squared:
+        rate = Fraction(content["guarantee"]["rho"]) / squared
+        h = rate * (1 - Fraction(1, 2**20))
+        table = checker.gaussian_fingerprint(*checker.gaussian_table(h))
+        content["mechanism"].update({"variance": str(1 / (2 * h)), "table": table})
+    return rehashed({**document, "content": content})
+
+
+def test_coefficients_as_printed_are_not_halved():
+    """So their squared sensitivity is four times as large."""
+    statistic = PrintedFourier.of_network(chain(3), ONE)
+    true = Sensitivity(4 * statistic.length, ONE, tight=False)
+    halved = FourierCoefficients.of_network(chain(3), ONE).squared_sensitivity(ONE)
+    for squared in (true, halved, Sensitivity(4 * int(halved.value), ONE)):
+        file = released(statistic, DiscreteGaussian.calibrate("1/10", squared))
+        if squared is true:
+            assert dict(checker.check(file.decode()))["sensitivity"].startswith("√24")
+        else:
+            with pytest.raises(checker.Refused, match="the sensitivity differs"):
+                checker.check(file.decode())
+
+
+OTHER_GAUSSIAN = GAUSSIAN["Fourier"]["content"]["mechanism"]
+IN_GAUSSIAN = {
+    "half the rho": put("guarantee", "rho", "1/20"),
+    "a rho not reduced": put("guarantee", "rho", "2/20"),
+    "a rho as a decimal": put("guarantee", "rho", "0.1"),
+    "a rho as a number": put("guarantee", "rho", 0.1),
+    "a negative rho": put("guarantee", "rho", "-1/10"),
+    "rho zero": put("guarantee", "rho", "0"),
+    "no rho": drop("guarantee", "rho"),
+    "an epsilon beside rho": put("guarantee", "epsilon", "1/10"),
+    "pure privacy": put(
+        "guarantee", {"adjacency": ONE, "epsilon": "1/10", "kind": "pure-dp"}
+    ),
+    "persons of two rows": put("guarantee", "contributions", 2),
+    "a guarantee for others": put("guarantee", "adjacency", ANY),
+    "half the squared sensitivity": put("sensitivity", "squared_l2", 2),
+    "double the squared sensitivity": put("sensitivity", "squared_l2", 8),
+    "a squared sensitivity as text": put("sensitivity", "squared_l2", "4"),
+    "an L1 sensitivity": put(
+        "sensitivity", {"adjacency": ONE, "tight": True, "value": 4}
+    ),
+    "an L1 sensitivity beside it": put("sensitivity", "value", 4),
+    "a bound that is exact": put("sensitivity", "tight", False),
+    "a sensitivity for others": put("sensitivity", "adjacency", ANY),
+    "no sensitivity": drop("sensitivity"),
+    "half the variance": put("mechanism", "variance", "10485760/1048575"),
+    "no margin": put("mechanism", "variance", "20"),
+    "a variance not reduced": put("mechanism", "variance", "41943040/2097150"),
+    "a variance as a number": put("mechanism", "variance", 20),
+    "no variance": drop("mechanism", "variance"),
+    "a scale beside it": put("mechanism", "scale", "40"),
+    "another noise table": put("mechanism", "table", OTHER_GAUSSIAN["table"]),
+    "other noise": both(
+        put("mechanism", "table", OTHER_GAUSSIAN["table"]),
+        put("mechanism", "variance", OTHER_GAUSSIAN["variance"]),
+    ),
+    "no noise table": drop("mechanism", "table"),
+    "the kind of Laplace noise": put("mechanism", "kind", "discrete-laplace"),
+    "tables that are not measured": put("statistic", "families", "all"),
+    "a value too large": put("values", 0, 2**29 + 1),
+    "a value too small": put("values", 0, -(2**29) - 1),
+    "a value that is no integer": put("values", 0, 0.5),
+    "a value less": drop("values", 0),
+}
+
+
+@pytest.mark.parametrize("change", IN_GAUSSIAN.values(), ids=IN_GAUSSIAN)
+def test_altered_gaussian_noise_is_refused_although_it_is_rehashed(change):
+    document = GAUSSIAN["counts"]
+    content = copy.deepcopy(document["content"])
+    change(content)
+    text = json.dumps(rehashed({**document, "content": content}))
+    with pytest.raises(checker.Refused) as refusal:
+        checker.check(text)
+    assert "hash" not in str(refusal.value)
+    with pytest.raises(InconsistentRelease):
+        parse(text)
+
+
+@pytest.mark.parametrize("value", [2**29, -(2**29)])
+def test_gaussian_noise_may_be_clipped(value):
+    document = GAUSSIAN["counts"]
+    values = [value, *document["content"]["values"][1:]]
+    text = json.dumps(rehashed(document, values=values))
+    assert dict(checker.check(text))["values"] == f"{len(values)} integers"
+    parse(text)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_gaussian_noise_is_in_no_file_of_an_earlier_version(version):
+    text = json.dumps(rehashed({**GAUSSIAN["counts"], "version": version}))
+    with pytest.raises(checker.Refused, match="version 3"):
+        checker.check(text)
+    with pytest.raises(InconsistentRelease, match="version"):
+        parse(text)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_gaussian_noise_for_other_persons_is_refused(rows):
+    document = GAUSSIAN["persons"]
+    assert dict(checker.check(json.dumps(document)))["guarantee"].endswith("3 rows")
+    content = copy.deepcopy(document["content"])
+    content["guarantee"]["contributions"] = rows
+    if rows == 1:
+        del content["guarantee"]["contributions"]
+    with pytest.raises(checker.Refused, match="variance"):
+        checker.check(json.dumps(rehashed({**document, "content": content})))
+
+
+@pytest.mark.parametrize("rho", ["9", "1/100000000"])
+def test_gaussian_noise_outside_the_certified_range_is_refused(rho):
+    stated = {"adjacency": ONE, "kind": "zcdp", "rho": rho}
+    text = json.dumps(rehashed(GAUSSIAN["counts"], guarantee=stated))
+    with pytest.raises(checker.Refused, match="out of range"):
+        checker.check(text)
+    with pytest.raises(InconsistentRelease, match="certified range"):
+        parse(text)
+
+
+RATES = [Fraction(2), Fraction(1, 40), Fraction(3, 7), Fraction(1, 12345)]
+
+
+@pytest.mark.parametrize(
+    "rate", [*RATES, pytest.param(Fraction(1, 2**25), marks=pytest.mark.thorough)]
+)
+def test_a_gaussian_table_without_its_margin_has_no_certificate(rate):
+    h = rate * (1 - Fraction(1, 2**20))
+    weights, step = checker.gaussian_table(h)
+    made = DiscreteGaussian.calibrate(rate, Sensitivity(1, ONE))
+    digest = checker.gaussian_fingerprint(weights, step)
+    assert made.describe()["table"] == digest
+    checker.certify_gaussian(weights, step, h, rate)
+    for other in (rate * (1 - Fraction(1, 2**21)), h):
+        with pytest.raises(checker.Refused, match="a Rényi divergence is above"):
+            checker.certify_gaussian(weights, step, h, other)
+    moved = [weights[0], weights[1] + (1 << 105), *weights[2:]]
+    with pytest.raises(checker.Refused, match="a Rényi divergence is above"):
+        checker.certify_gaussian(moved, step, h, rate)
+    with pytest.raises(checker.Refused, match="begin before"):
+        checker.certify_gaussian(weights[:-2], step, h, rate)
+    for wrong in (step - 1, 2**128 - 1):
+        with pytest.raises(checker.Refused, match="slope"):
+            checker.certify_gaussian(weights, wrong, h, rate)
+
+
 # ---- Alterations, each with the right hash, so that the hash finds none.
 
 
@@ -343,6 +557,71 @@ def test_a_ledger_of_three_parts_is_refused_when_one_of_them_overspends():
         checker.check(rechained(more, canonical_json))
     with pytest.raises(ValueError, match="more is spent than the budget"):
         read_on(None, rechained(more, canonical_json).encode())
+
+
+def zcdp_ledger(*costs):
+    """The lines of a ledger in ρ, without hashes."""
+    budget = {"adjacency": ONE, "kind": "zcdp", "rho": "1/2"}
+    first = {"budget": budget, "format": "dpjax-ledger-4", "inode": "7"}
+    charge = {"date": "2026-11-26", "purpose": ""}
+    kinds = {"rho": "zcdp", "epsilon": "pure-dp", "delta": "approximate-dp"}
+    made = ({"adjacency": ONE, "kind": kinds[[*x][-1]], **x} for x in costs)
+    return [first, *({"cost": x, **charge} for x in made)]
+
+
+@pytest.mark.parametrize("form", ["dpjax-ledger-3", "dpjax-ledger-4"])
+def test_a_ledger_in_rho_is_verified(form):
+    lines = zcdp_ledger({"rho": "1/3"}, {"epsilon": "1/3"}, {"rho": "1/9"})
+    if form == "dpjax-ledger-3":
+        lines[0].update({"format": form, "inode": 7})
+        lines[1:] = [{"cost": x["cost"], "purpose": ""} for x in lines[1:]]
+    written = canonical_json if form == "dpjax-ledger-4" else escaped_json
+    text = rechained(lines, written)
+    facts = dict(checker.check(text))
+    assert facts["budget"] == "ρ = 1/2, replace-one, for one row"
+    assert facts["spent"] == "ρ = 1/2"
+    assert read_on(None, text.encode()).spent == ZCDP(Fraction(1, 2), ONE)
+
+
+def test_a_ledger_in_rho_that_the_package_wrote_is_verified(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = dp.Ledger(budget=zcdp_budget(ANY, rho=1, contributions=2), path=path)
+    ledger.charge(zcdp_budget(ANY, rho="1/4", contributions=2))
+    ledger.charge(dp.privacy.budget_of("1/2", ANY, contributions=2), part="north")
+    facts = dict(checker.check(path.read_text("utf-8")))
+    assert facts["budget"] == "ρ = 1, add-remove, for a person with up to 2 rows"
+    assert facts["spent"] == "ρ = 3/8"
+
+
+@pytest.mark.parametrize(
+    ("costs", "reason"),
+    [
+        ([{"rho": "1/3"}, {"rho": "1/4"}], "overspends"),
+        ([{"epsilon": "11/10"}], "overspends"),
+        ([{"epsilon": "1/9", "delta": "1/9"}], "of another kind"),
+        ([{"epsilon": "1/9", "delta": "0"}], "of another kind"),
+        ([{"rho": "-1/3"}], "no reduced fraction"),
+        ([{"rho": "0"}], "promises nothing"),
+    ],
+)
+def test_a_wrong_ledger_in_rho_is_refused(costs, reason):
+    text = rechained(zcdp_ledger(*costs), canonical_json)
+    with pytest.raises(checker.Refused, match=reason):
+        checker.check(text)
+    with pytest.raises((ValueError, LookupError)):
+        read_on(None, text.encode())
+
+
+@pytest.mark.parametrize("name", ["ledger_2", "ledger_3", "ledger_4"])
+def test_a_cost_in_rho_is_refused_by_a_ledger_in_epsilon(name):
+    lines = [json.loads(x) for x in LEDGERS[name].splitlines()]
+    lines[1].pop("epsilon", None)
+    lines[1]["cost"] = {"adjacency": ONE, "kind": "zcdp", "rho": "1/9"}
+    text = rechained(lines, canonical_json if name == "ledger_4" else escaped_json)
+    with pytest.raises(checker.Refused, match=r"another kind|lacks|others"):
+        checker.check(text)
+    with pytest.raises((ValueError, LookupError)):
+        read_on(None, text.encode())
 
 
 @pytest.mark.parametrize("name", ["ledger_2", "ledger_3", "ledger_4"])

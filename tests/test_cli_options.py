@@ -15,12 +15,12 @@ DIFFERENT = {
     },
     "--epsilon": {
         "default": "audit uses invented data, which cost nothing",
-        "required": "audit uses invented data, which cost nothing",
+        "required": "as for its default; and release may have rho in its place",
     },
     "--level": {"default": "predict refuses a level where there is no interval"},
     "--mechanism": {
         "action": "plan and audit compare several",
-        "choices": "audit has more, and coverage those with noise on counts",
+        "choices": "audit has more, plan those that cost ε, coverage those on counts",
         "default": "plan and audit compare several",
     },
     "--model": {"choices": "no study of every model, and no plan of marginals"},

@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from dpjax.noise import discrete_laplace, tables
+from dpjax.noise import discrete_laplace, pending, tables
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
 from tests.helpers.cases import mostly_thorough
@@ -196,7 +196,7 @@ def test_noise_beyond_one_limb(key):
 
 def test_many_draws_are_made_in_blocks_of_their_own_keys(key, monkeypatch):
     table = tables.build(Fraction(1, 40))
-    monkeypatch.setattr(discrete_laplace, "_MOST_WORDS", 200)
+    monkeypatch.setattr(pending, "_MOST_WORDS", 200)
     shape, digits = (7, 50), table.largest.size
     drawn = jax.jit(lambda key: discrete_laplace.sample(key, table, shape))(key)
     blocks = -(-350 * digits // 200)

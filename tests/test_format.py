@@ -18,6 +18,8 @@ from tests.helpers.alterations import ALTERED, DOCUMENTS, LEDGERS, drop, newest,
 from tests.helpers.checker import CHECKER, FOLDER, run
 from tests.recorded.cases import RELEASES
 
+from .test_checker import GAUSSIAN, IN_GAUSSIAN, zcdp_ledger
+
 ROOT = pathlib.Path(__file__).parents[1]
 
 
@@ -98,6 +100,44 @@ def test_the_schema_refuses_what_has_another_form(what):
     assert not RELEASE.is_valid({**DOCUMENTS[name], "content": content})
 
 
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_gaussian_noise_has_the_form_of_the_schema_of_version_3(name):
+    RELEASE.validate(GAUSSIAN[name])
+    for version in (1, 2):
+        assert not RELEASE.is_valid({**GAUSSIAN[name], "version": version})
+        other = newest("counts-all")
+        other["content"]["guarantee"] = GAUSSIAN[name]["content"]["guarantee"]
+        assert not RELEASE.is_valid({**other, "version": version})
+
+
+OF_GAUSSIAN_SHAPE = {
+    "a rho as a decimal", "a rho as a number", "a negative rho", "rho zero", "no rho",
+    "an epsilon beside rho", "pure privacy", "a squared sensitivity as text",
+    "an L1 sensitivity", "an L1 sensitivity beside it", "no sensitivity",
+    "a variance as a number", "no variance", "a scale beside it", "no noise table",
+    "the kind of Laplace noise", "a value too large", "a value too small",
+    "a value that is no integer",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", sorted(OF_GAUSSIAN_SHAPE))
+def test_the_schema_refuses_gaussian_noise_of_another_form(what):
+    content = copy.deepcopy(GAUSSIAN["counts"]["content"])
+    IN_GAUSSIAN[what](content)
+    assert not RELEASE.is_valid({**GAUSSIAN["counts"], "content": content})
+
+
+def test_a_ledger_in_rho_has_the_form_of_the_schema():
+    lines = zcdp_ledger({"rho": "1/3"}, {"epsilon": "1/3"})
+    for line in lines[1:]:
+        line["chain"] = "0" * 64
+    LEDGER.validate(lines)
+    for wrong in ({"rho": "0"}, {"rho": 0.5}, {"rho": "1/3", "epsilon": "1/3"}):
+        altered = copy.deepcopy(lines)
+        altered[1]["cost"] = {"adjacency": "replace-one", "kind": "zcdp", **wrong}
+        assert not LEDGER.is_valid(altered)
+
+
 def entries(schema):
     """The names of all entries that a schema describes."""
     if isinstance(schema, list):
@@ -114,7 +154,7 @@ def test_the_page_explains_every_entry():
     assert len(names) > 50
     missing = {x for x in names if f"`{x}`" not in page}
     assert missing == set()
-    kinds = stated("kind") | stated("family") | {"pure-dp", "approximate-dp"}
+    kinds = stated("kind") | stated("family") | own(dp.privacy.GUARANTEES)
     assert {x for x in kinds if f"`{x}`" not in page} == set()
 
 

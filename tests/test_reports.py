@@ -12,8 +12,8 @@ import pytest
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.exports import report
-from dpjax.exports.reports.words import most_after, promises
-from dpjax.privacy import ApproximateDP, PureDP
+from dpjax.exports.reports.words import implied_by, most_after, promises
+from dpjax.privacy import ZCDP, ApproximateDP, PureDP
 from tests.helpers.printed import documented
 
 EMPTY = {"meta", "path", "br"}
@@ -142,6 +142,30 @@ def test_a_persons_rows_and_delta_are_in_the_words():
     protects, odds, _ = promises(cost)
     assert "content of a person with up to 3 rows" in protects
     assert "probability of at most δ = 1/1000000" in odds
+
+
+@pytest.mark.parametrize(
+    ("rho", "epsilon", "shown"),
+    [
+        ("1/100", "0.8102", " = 2.25"),
+        ("2", "14.16", " = 1,420,000"),
+        ("50", "112.7", ""),
+    ],
+)
+def test_the_words_of_rho_have_an_epsilon_and_a_delta(rho, epsilon, shown):
+    cost = ZCDP(Fraction(rho), "add-remove", contributions=3)
+    _, loss, _ = promises(cost)
+    assert f"ρ = {rho}, in" in loss
+    assert "the presence of a person with up to 3 rows in the table" in loss
+    assert f"From ρ follow ε = {epsilon} and δ = 1e-9: whatever" in loss
+    assert f"at most e^ε{shown} times" in loss
+    exact = cost.approximate("1e-9").epsilon
+    assert implied_by(cost) == {"epsilon": epsilon, "delta": "1e-9"}
+    assert exact <= Fraction(epsilon) < exact * Fraction("1.001")
+
+
+def test_only_rho_implies_other_numbers():
+    assert implied_by(PureDP(Fraction(1), "add-remove")) == {}
 
 
 @pytest.mark.parametrize("chance", [0.01, 0.5, 0.9])

@@ -28,6 +28,10 @@ MOST_WORK = 4 * 10**6  # of a search for the largest change that a record can ma
 COUNTS = "family-counts"
 FOURIER, PRINTED = "fourier-coefficients", "fourier-coefficients-as-printed"
 LAPLACE, SPLIT = "discrete-laplace", "split-discrete-laplace"
+GAUSSIAN = "discrete-gaussian"
+NOISES = (LAPLACE, SPLIT, GAUSSIAN)
+EPSILON, DELTA, RHO = "epsilon", "delta", "rho"
+NUMBERS = {"pure-dp": [EPSILON], "approximate-dp": [EPSILON, DELTA], "zcdp": [RHO]}
 MARKS = {"missing", "missing_values"}
 
 
@@ -140,18 +144,18 @@ def integer(value, least, most, what):
 
 
 def guarantee(stated):
-    """Return the numbers (ε, δ), the adjacency and the rows of a person."""
+    """Return the numbers (ε, δ) or (ρ,), the adjacency and the rows of a person."""
     need(isinstance(stated, dict), "a guarantee is not an object")
-    if stated.get("kind") not in ("pure-dp", "approximate-dp"):
+    if stated.get("kind") not in list(NUMBERS):
         raise NotCovered(f"guarantees of kind {stated.get('kind')!r:.60}")
-    numbers = ["epsilon", "delta"][: 1 + (stated["kind"] == "approximate-dp")]
+    numbers = NUMBERS[stated["kind"]]
     members(stated, ["kind", "adjacency", *numbers], ["contributions"], "a guarantee")
     near = stated["adjacency"]
     need(near in ("replace-one", "add-remove"), "the adjacency is unknown")
     rows = integer(stated.get("contributions", 2), 2, 2**29, "`contributions`")
     values = [stated[x] != "0" and fraction(stated[x], x) for x in numbers]
-    values = (*map(Fraction, values), Fraction(0))[:2]
-    need(any(values) and values[1] < 1, "a guarantee promises nothing")
+    values = (*map(Fraction, values), *[Fraction(0)][: stated["kind"] == "pure-dp"])
+    need(any(values) and max(values[1:], default=0) < 1, "a guarantee promises nothing")
     return values, near, rows if "contributions" in stated else 1
 
 
@@ -292,13 +296,13 @@ def times(left, right):
     return product
 
 
-def moved(pairs, halved):
-    """Return the sum of |p - p'| over pairs, halved for records of odd parity."""
-    total = sum(abs(a - b) * number for (a, b), number in pairs.items())
-    return total // 2 if halved else total
+def moved(pairs, halved, power):
+    """Return the sum of powers of |p - p'|, halved for records of odd parity."""
+    total = sum(abs(a - b) ** power * number for (a, b), number in pairs.items())
+    return total // 2**power if halved else total
 
 
-def factor(group, sizes, own):
+def factor(group, sizes, own, power):
     """Return the change of the coefficients of `own` subsets, for all states."""
     kinds = [states(sizes[i]) for i in group]
     table = {}
@@ -306,7 +310,7 @@ def factor(group, sizes, own):
     def walk(place, chosen, products):
         if place == len(group):
             binary = {x: all(sizes[i] == 2 for i in x) for x in own}
-            table[chosen] = sum(moved(products[x], binary[x]) for x in own)
+            table[chosen] = sum(moved(products[x], binary[x], power) for x in own)
             return
         for number, pairs in enumerate(kinds[place]):
             more = {(*x, group[place]): times(y, pairs) for x, y in products.items()}
@@ -316,7 +320,7 @@ def factor(group, sizes, own):
     return group, table
 
 
-def largest_in_network(groups, sizes):
+def largest_in_network(groups, sizes, power):
     """Return the largest change over a network's coefficients, and an upper bound."""
     groups = [tuple(sorted(group)) for group in groups]
     many = {i: len(states(size)) for i, size in enumerate(sizes)}
@@ -327,7 +331,8 @@ def largest_in_network(groups, sizes):
     for group in groups:
         ranks = range(1, len(group) + 1)
         subsets = [x for k in ranks for x in itertools.combinations(group, k)]
-        factors.append(factor(group, sizes, [x for x in subsets if x not in seen]))
+        own = [x for x in subsets if x not in seen]
+        factors.append(factor(group, sizes, own, power))
         seen.update(subsets)
     bound = sum(max(table.values()) for _, table in factors)
     return eliminate(factors, many), bound
@@ -363,7 +368,7 @@ def eliminate(factors, many):
     return best
 
 
-def largest_of_order(sizes, order):
+def largest_of_order(sizes, order, power):
     """Return the largest change over all subsets of so many variables, or None."""
     sizes = sorted(sizes)
     kinds = {size: states(size) for size in sizes}
@@ -383,8 +388,9 @@ def largest_of_order(sizes, order):
 
     def walk(place, least, products, binary):
         if place == len(sizes):
-            every = sum(moved(x, False) for x in products[1:])
-            return every - sum(moved(x, True) for x in binary[1:])
+            every = sum(moved(x, False, power) for x in products[1:])
+            whole = sum(moved(x, False, power) for x in binary[1:])
+            return every - whole + sum(moved(x, True, power) for x in binary[1:])
         size, found = sizes[place], []
         least = least if place and sizes[place - 1] == size else 0
         for number in range(least, len(kinds[size])):
@@ -416,8 +422,12 @@ def coefficients(sizes, groups, order):
     return sum(math.prod(sizes[i] - 1 for i in x) for x in subsets)
 
 
-def check_fourier(content, sizes, groups, near, stated):
-    """Return the number of coefficients in the file, and what their change may be."""
+def check_fourier(content, sizes, groups, near, power):
+    """Return the number of coefficients, and what the sum of their changes may be.
+
+    The changes are taken to the power 1 or 2.
+    """
+    stated = content["statistic"]
     printed, order = stated["kind"] == PRINTED, stated.get("order")
     known = ["kind", "basis"] if order is None else ["kind", "basis", "order"]
     members(stated, known, (), "`statistic`")
@@ -430,15 +440,16 @@ def check_fourier(content, sizes, groups, near, stated):
     if printed:
         plain = near == "replace-one" and order is None and set(sizes) == {2}
         need(plain, "coefficients as printed need a binary network under replace-one")
-        return total, [(2 * total, False)]
+        return total, [(2**power * total, False)]
     if near == "add-remove":
         return total, [(total, True)]
-    bound = 2 * (total - 1)
+    bound = 2**power * (total - 1)
     if order is not None or len(groups) == 1:
         within = range(len(sizes)) if order else groups[0]
-        exact = largest_of_order([sizes[i] for i in within], order or len(within))
+        within = [sizes[i] for i in within]
+        exact = largest_of_order(within, order or len(within), power)
     else:
-        exact, bound = largest_in_network(groups, sizes)
+        exact, bound = largest_in_network(groups, sizes, power)
     return total - 1, [(exact, True), (bound, False)]
 
 
@@ -535,6 +546,70 @@ def check_noise(stated, epsilon, sensitivity):
     certify(digits, redraw, epsilon / sensitivity)
 
 
+# ---- The table of Gaussian noise and its certificate.
+
+
+def gaussian_table(h):
+    """Return the weights of 0, ..., E and of one more step, in units of 2^-128.
+
+    The weight of E is that of all integers from E on. Their probabilities are
+    geometric, and begin on the tangent of the logarithm at E - 1.
+    """
+    edge = math.isqrt(math.ceil(49 / (2 * h)) - 1) + 2  # seven deviations, and one
+    step = math.ceil(exp(-2 * h * (edge - 1)) * 2**128)
+    half = [exp(-h * z**2) for z in range(1, edge)]
+    half.append(exp(-h * (edge**2 - 1)) / (1 - Fraction(step, 2**128)))
+    whole = 1 + 2 * sum(half)
+    weights = [nearest(x / whole, 128) for x in half]
+    return [2**128 - 2 * sum(weights), *weights], step
+
+
+def gaussian_fingerprint(weights, step):
+    """Return the digest of the weights of -E, ..., E and of one more step."""
+    numbers = [*reversed(weights[1:]), *weights, step]
+    return hashlib.sha256(b"".join(x.to_bytes(16, "big") for x in numbers)).hexdigest()
+
+
+def certify_gaussian(weights, step, h, rate):
+    """Refuse a table unless its Rényi divergences are at most those of the rate.
+
+    Let f(z) be exp(-h z²) up to E - 1, with the tails of the table beyond. The sum of
+    f(z + s) over z is at most 1 + `lattice` max(|s|, s²) times that of f(z). The
+    probabilities are those of f up to factors between exp(-`rounding`) and its inverse.
+    The divergence for a shift by d thus is at most the order times d² times the sum of
+    h, `lattice` and 2^22 `rounding`, if the order is at least 1 + 2^-21. Lower orders
+    have no larger divergences.
+    """
+    edge, more = len(weights) - 1, Fraction(step, 2**128)
+    slope = 2 * h * (edge - 1)
+    need(slope**2 >= 98 * h, "the tails begin before seven deviations")
+    need(exp(-slope) <= more <= exp(-slope / 2), "the tails have another slope")
+    ideal = [exp(-h * z**2) for z in range(edge)]
+    lattice = ideal[-1] * (2 * slope**2 + 3 * slope) / (2 * sum(ideal) - 1)
+    ideal.append(ideal[-1] * more)
+    found = [Fraction(x, weights[0]) for x in weights]
+    found[-1] *= 1 - more
+    off = max(abs(x / y - 1) for x, y in zip(found, ideal)) + Fraction(1, 10**100)
+    rounding = off / (1 - off)
+    bound = (1 + Fraction(1, 2**21)) * (h + lattice + 2**22 * rounding)
+    need(off < 1 and bound <= rate, "a Rényi divergence is above that of its rate")
+
+
+def check_gaussian(stated, rho, squared):
+    """Yield the facts of Gaussian noise with budget ρ a row, once they are derived."""
+    members(stated, ["kind", "variance", "table"], (), "`mechanism`")
+    rate, least = rho / squared, Fraction(1, 2**25)
+    need(least <= rate <= 2, "rho over the squared sensitivity is out of range")
+    h = rate * (1 - Fraction(1, 2**20))
+    need(stated["variance"] == str(1 / (2 * h)), "the noise variance differs")
+    yield "variance", f"{stated['variance']} = {squared} / (2 · {rho} · (1 - 2^-20))"
+    weights, step = gaussian_table(h)
+    digest = gaussian_fingerprint(weights, step)
+    need(stated["table"] == digest, "the noise table differs")
+    certify_gaussian(weights, step, h, rate)
+    yield "certificate", f"every Rényi divergence of order α ≤ α · {rho}"
+
+
 # ---- Releases.
 
 
@@ -552,31 +627,33 @@ def check_release(document):
     for entry in (statistic, mechanism):
         need(isinstance(entry, dict), "`statistic` or `mechanism` is not an object")
     kinds = statistic.get("kind"), mechanism.get("kind")
-    if kinds[0] not in (COUNTS, FOURIER, PRINTED) or kinds[1] not in (LAPLACE, SPLIT):
+    if kinds[0] not in (COUNTS, FOURIER, PRINTED) or kinds[1] not in NOISES:
         raise NotCovered(f"the kinds {kinds[0]!r:.60} and {kinds[1]!r:.60}")
     if "impossible" in content:
         raise NotCovered("impossible combinations of levels")
-    alone = mechanism["kind"] == LAPLACE
+    squared = mechanism["kind"] == GAUSSIAN
+    need(version >= 3 or not squared, "Gaussian noise needs version 3")
     required = "guarantee library mechanism parents records statistic values variables"
-    required = [*required.split(), *(["sensitivity"] if alone else [])]
+    required = [*required.split(), *["sensitivity"][: mechanism["kind"] != SPLIT]]
     optional = ["hidden_states", *["about"][: version >= 3]]
     members(content, required, optional, "`content`")
     check_about(content.get("about", {"title": "none"}))
     library = content["library"]
     need(isinstance(library, str) and len(library) <= 40, "`library` is no name")
     integer(content.get("hidden_states", 1), 1, MOST, "`hidden_states`")
-    (epsilon, delta), near, rows = guarantee(content["guarantee"])
-    need(not delta, "noise of this kind has no delta")
-    yield "guarantee", f"ε = {epsilon}, {near}, for {unit(rows)}"
+    (budget, *more), near, rows = guarantee(content["guarantee"])
+    need(more == [0][squared:], "the guarantee is not one of this kind of noise")
+    yield "guarantee", f"{in_words((budget, *more))}, {near}, for {unit(rows)}"
     public = near == "replace-one"
     need(public or content["records"] is None, "`records` is private, and must be null")
     if public:
         integer(content["records"], 1, MOST, "`records`")
-    yield from check_measured(content, version, near, epsilon / rows)
+    each = budget / rows ** (2 if squared else 1)
+    yield from check_measured(content, version, near, each)
 
 
-def check_measured(content, version, near, epsilon):
-    """Yield the facts of what was measured, and of its noise with budget ε a row."""
+def check_measured(content, version, near, budget):
+    """Yield the facts of what was measured, and of its noise with ε or ρ a row."""
     need(isinstance(content["variables"], list), "`variables` is no list")
     sizes = [size_of(x, version) for x in content["variables"]]
     names = [x["name"] for x in content["variables"]]
@@ -587,6 +664,7 @@ def check_measured(content, version, near, epsilon):
         groups = node_groups(parents, names)
         yield "network", "parents are known, and there is no cycle"
     statistic, mechanism, parts = content["statistic"], content["mechanism"], {}
+    power = 2 if mechanism["kind"] == GAUSSIAN else 1
     if statistic["kind"] == COUNTS:
         need(groups is not None, "counts need `parents`")
         which = members(statistic, ["kind", "families"], (), "`statistic`")["families"]
@@ -597,28 +675,33 @@ def check_measured(content, version, near, epsilon):
         length, changes = sum(parts.values()), [(one * len(parts), True)]
         yield "tables", f"{len(parts)} measured, with {length} cells"
     else:
-        length, changes = check_fourier(content, sizes, groups, near, statistic)
+        length, changes = check_fourier(content, sizes, groups, near, power)
         yield "coefficients", f"{length} measured"
     values = content["values"]
     need(isinstance(values, list) and len(values) == length, "`values` are not all")
-    whole = all(type(x) is int and abs(x) <= MOST for x in values)
-    need(whole, "`values` are not integers up to 2^53")
+    most = 2**29 if power == 2 else MOST
+    whole = all(type(x) is int and abs(x) <= most for x in values)
+    need(whole, f"`values` are not integers up to 2^{most.bit_length() - 1}")
     yield "values", f"{length} integers"
     if mechanism["kind"] == SPLIT:
-        yield from check_split(mechanism, parts, one, epsilon)
+        yield from check_split(mechanism, parts, one, budget)
         return
-    stated, known = content["sensitivity"], ["value", "adjacency", "tight"]
-    members(stated, known, (), "`sensitivity`")
-    value = integer(stated["value"], 1, MOST, "the sensitivity")
+    stated, name = content["sensitivity"], ["value", "squared_l2"][power - 1]
+    members(stated, [name, "adjacency", "tight"], (), "`sensitivity`")
+    value = integer(stated[name], 1, MOST, "the sensitivity")
     need(stated["adjacency"] == near, "the sensitivity is for another adjacency")
     need(type(stated["tight"]) is bool, "`tight` is neither true nor false")
     if stated["tight"] and (None, True) in changes:
         raise NotCovered("networks for which the exact sensitivity takes so much work")
     need((value, stated["tight"]) in changes, "the sensitivity differs")
-    yield "sensitivity", f"{value}, {'exact' if stated['tight'] else 'an upper bound'}"
+    root, how = "√" * (power == 2), "exact" if stated["tight"] else "an upper bound"
+    yield "sensitivity", f"{root}{value}, {how}"
+    if power == 2:
+        yield from check_gaussian(mechanism, budget, value)
+        return
     members(mechanism, ["kind", "scale", "table"], (), "`mechanism`")
-    check_noise(mechanism, epsilon, value)
-    yield "scale", f"{mechanism['scale']} = sensitivity / {epsilon}"
+    check_noise(mechanism, budget, value)
+    yield "scale", f"{mechanism['scale']} = sensitivity / {budget}"
     yield "certificate", "every ratio of neighbouring probabilities ≤ exp(1 / scale)"
 
 
@@ -655,7 +738,6 @@ def check_about(facts):
 
 # ---- Ledgers.
 
-NOTHING = (Fraction(0), Fraction(0))
 ENDS = {"day": 10, "month": 7, "year": 4}  # characters of a date that name a period
 
 
@@ -667,7 +749,7 @@ def check_ledger(text):
     form, budget = first.get("format"), first.get("budget")
     if form in ("dpjax-ledger-3", "dpjax-ledger-4"):
         members(first, ["format", "budget", "inode"], ["period"], "the first line")
-        limit, *neighbours = guarantee(budget)
+        budget = guarantee(budget)
     elif form == "dpjax-ledger-2":
         known = ["format", "budget", "adjacency", "inode"]
         members(first, known, ["period"], "the first line")
@@ -676,7 +758,7 @@ def check_ledger(text):
             "epsilon": budget,
             "adjacency": first["adjacency"],
         }
-        limit, *neighbours = guarantee(described)
+        budget = guarantee(described)
     else:
         raise NotCovered(f"ledgers of format {form!r:.60}")
     written, inode = canonical, first["inode"]
@@ -687,17 +769,19 @@ def check_ledger(text):
     need(lines[0] == written(first), "the first line is not in its canonical form")
     period = first.get("period")
     need(period is None or period in ENDS, "the period is unknown")
-    near, rows = neighbours
+    limit, near, rows = budget
     yield "budget", f"{in_words(limit)}, {near}, for {unit(rows)}"
-    yield from check_charges(lines, written, form, limit, neighbours, period)
+    yield from check_charges(lines, written, form, budget, period)
 
 
-def check_charges(lines, written, form, limit, neighbours, period):
+def check_charges(lines, written, form, budget, period):
     """Yield the facts of the charges, which follow the first line."""
-    chain, last, shared, parts, total = lines[0], "", NOTHING, {}, NOTHING
+    limit = budget[0]
+    nothing = (Fraction(0),) * len(limit)
+    chain, last, shared, parts, total = lines[0], "", nothing, {}, nothing
     for number, line in enumerate(lines[1:], start=2):
         what, entry = f"line {number}", read_json(line)
-        cost = check_charge(entry, what, form, neighbours, period)
+        cost = check_charge(entry, what, form, budget, period)
         body = {name: value for name, value in entry.items() if name != "chain"}
         chain = sha256(chain + written(body))
         need(entry["chain"] == chain, f"the hash of {what} differs")
@@ -705,13 +789,13 @@ def check_charges(lines, written, form, limit, neighbours, period):
         if period is not None:
             need(entry["date"] >= last, f"{what} is out of order")
             if entry["date"][: ENDS[period]] != last[: ENDS[period]]:
-                shared, parts = NOTHING, {}  # the budget is renewed
+                shared, parts = nothing, {}  # the budget is renewed
             last = entry["date"]
         if "part" in entry:
-            parts[entry["part"]] = plus(parts.get(entry["part"], NOTHING), cost)
+            parts[entry["part"]] = plus(parts.get(entry["part"], nothing), cost)
         else:
             shared = plus(shared, cost)
-        total = plus(shared, tuple(map(max, zip(NOTHING, *parts.values()))))
+        total = plus(shared, tuple(map(max, zip(nothing, *parts.values()))))
         within = all(spent <= most for spent, most in zip(total, limit))
         need(within, f"{what} overspends the budget")
     yield "charges", f"{len(lines) - 1}, each within what was left of the budget"
@@ -719,8 +803,8 @@ def check_charges(lines, written, form, limit, neighbours, period):
     yield "spent", in_words(total) + (f" in the {period} of {last}" if period else "")
 
 
-def check_charge(entry, what, form, neighbours, period):
-    """Return the numbers of the cost of a charge."""
+def check_charge(entry, what, form, budget, period):
+    """Return the numbers of the cost of a charge, of the kind of the budget."""
     price = "epsilon" if form == "dpjax-ledger-2" else "cost"
     dated = period is not None or form == "dpjax-ledger-4"
     date = ["date"] if dated else []
@@ -735,8 +819,11 @@ def check_charge(entry, what, form, neighbours, period):
     need(dates == [entry[x] for x in date], f"the date of {what} is no date")
     if price == "epsilon":
         return fraction(entry[price], f"the cost of {what}"), Fraction(0)
-    cost, *same = guarantee(entry[price])
+    (limit, *neighbours), (cost, *same) = budget, guarantee(entry[price])
     need(same == neighbours, f"the cost of {what} is for other neighbours")
+    if len(limit) == 1 and entry[price]["kind"] == "pure-dp":
+        return (cost[0] ** 2 / 2,)  # pure differential privacy is zero-concentrated
+    need(len(cost) == len(limit), f"the cost of {what} is of another kind")
     return cost
 
 
@@ -746,7 +833,9 @@ def plus(one, other):
 
 
 def in_words(numbers):
-    """Return a cost as text."""
+    """Return the numbers of a guarantee as text."""
+    if len(numbers) == 1:
+        return f"ρ = {numbers[0]}"
     return f"ε = {numbers[0]}" + (f", δ = {numbers[1]}" if numbers[1] else "")
 
 

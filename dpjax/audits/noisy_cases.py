@@ -20,6 +20,7 @@ from dpjax.data.intervals import Interval
 from dpjax.data.mixed_net import MixedNet
 from dpjax.families import Family, Gaussian, Poisson
 from dpjax.mechanisms import (
+    DiscreteGaussian,
     DiscreteLaplace,
     FamilyKNorm,
     KNorm,
@@ -27,7 +28,7 @@ from dpjax.mechanisms import (
     MechanismWithLaw,
     SplitLaplace,
 )
-from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, Adjacency, PureDP
+from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, ZCDP, Adjacency, PureDP
 from dpjax.statistics import (
     Contrasts,
     FourierCoefficients,
@@ -93,6 +94,16 @@ def _evenly(
 def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
     return _evenly(NetworkCounts(NAIVE_BAYES), epsilon, adjacency, pairs)
+
+
+def _gaussian(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+    """Gaussian noise on counts, with the ρ that ε implies."""
+    statistic = NetworkCounts(NAIVE_BAYES)
+    budget = ZCDP.of(PureDP(epsilon, adjacency))
+    mechanism = DiscreteGaussian.of(statistic, budget)
+    rows = [rows_of_noise(mechanism)] * statistic.length
+    pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
+    return _subject(statistic, mechanism, rows, pairs)
 
 
 def _fourier(net: BayesNet, epsilon: Fraction, adjacency: Adjacency) -> Subject:
@@ -195,6 +206,7 @@ NOISY_CASES = cases(
     {
         "counts": _counts,
         "split-counts": _split,
+        "gaussian": _gaussian,
         "k-norm": _k_norm,
         "fourier": partial(_fourier, NAIVE_BAYES),
         "fourier-mixed": partial(_fourier, _MIXED),

@@ -14,8 +14,7 @@ from dpjax.audits.drawing import Release
 from dpjax.audits.exact import Law
 from dpjax.audits.monte_carlo import LogProb
 from dpjax.audits.scores import FAMILIES
-from dpjax.mechanisms import DiscreteLaplace, Mechanism
-from dpjax.noise import tables
+from dpjax.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from dpjax.privacy import ADJACENCIES, Adjacency, Guarantee
 
 IN_REALS = ("value", "likelihood")  # scores that ignore the lowest bits of floats
@@ -92,10 +91,10 @@ def drawn(mechanism: Mechanism, pair: tuple[Any, Any], **options: Any) -> Subjec
 
 
 def rows_of_noise(
-    mechanism: DiscreteLaplace, reach: int = _REACH
+    mechanism: DiscreteLaplace | DiscreteGaussian, reach: int = _REACH
 ) -> Callable[[int], list[Fraction]]:
     """Make the function from an integer to the law of its clipped noisy value."""
-    noise = functools.cache(lambda z: tables.probability(mechanism.table, abs(z)))
+    noise = functools.cache(lambda z: mechanism.probability(abs(z)))
 
     @functools.cache
     def row(exact: int) -> list[Fraction]:

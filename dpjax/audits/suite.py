@@ -109,7 +109,8 @@ def _audited(
         # Each case has a key of its own, which does not depend on the other cases.
         own = jr.fold_in(key, crc32(f"{case.name} {case.adjacency}".encode()))
         rows = subject.claim.contributions
-        asked = budget_of(epsilon, case.adjacency, contributions=rows)
+        budget = budget_of(epsilon, case.adjacency, contributions=rows)
+        asked = type(subject.claim).of(budget)
         for method, verdict in _verdicts(own, subject, asked, draws):
             yield Audited(case.name, case.adjacency, case.grade, method, verdict)
 

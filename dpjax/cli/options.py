@@ -3,7 +3,6 @@
 __all__ = [
     "any_network_of",
     "is_among_tables",
-    "ledger_of",
     "network_of",
     "pair_of",
     "plots",
@@ -32,11 +31,14 @@ from typing import Any
 
 from tqdm import tqdm
 
+from dpjax.cli.budgets import plain
 from dpjax.cli.databases import file_of
 from dpjax.data.bayes_net import BayesNet, read_parents
 from dpjax.data.intervals import Interval
 from dpjax.data.mixed_net import MixedNet, network_from
 from dpjax.data.schema import Schema
+from dpjax.exports.reports.budget import texts
+from dpjax.exports.reports.words import implied_by
 from dpjax.mechanisms import ExactMechanism
 from dpjax.privacy import Ledger
 from dpjax.releases.released import Released, load
@@ -114,24 +116,6 @@ def releases_of(
     return [released, *map(load, options.also)], options.tables == "disjoint"
 
 
-def ledger_of(options: argparse.Namespace) -> Ledger | None:
-    """Return the ledger of the options --ledger and --budget; None without --ledger."""
-    if options.ledger is None:
-        for name in ("budget", "part", "period"):
-            if getattr(options, name) is not None:
-                raise ValueError(
-                    f"`{name}` must be given with a ledger: add --ledger FILE."
-                )
-        return None
-    return Ledger(
-        options.budget,
-        adjacency=options.adjacency,
-        contributions=options.contributions,
-        period=options.period,
-        path=options.ledger,
-    )
-
-
 def split_of(specs: list[str]) -> dict[str, str] | None:
     """Return a dictionary from table to ε, from arguments of the form TABLE=EPSILON."""
     split = {}
@@ -203,11 +187,13 @@ def refuse_unwritable_file(
         )
 
 
-def summary(released: Released, ledger: Ledger | None = None) -> dict[str, object]:
+def summary(released: Released, ledger: Ledger | None = None) -> dict[str, Any]:
     """Return a dictionary of a release's cost and other public facts, for display."""
     cost, mechanism = released.guarantee(), released.mechanism
-    facts: dict[str, object] = {
-        **{name: str(number) for name, number in cost.numbers.items()},
+    implied = implied_by(cost)
+    facts: dict[str, Any] = {
+        **texts(cost.numbers),
+        **({"implies": implied} if implied else {}),
         "adjacency": cost.adjacency,
         "unit": cost.unit,
     }
@@ -216,5 +202,5 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, objec
     n = None if released.n is None else int(released.n)
     facts |= {"integers": released.values.size, "records": n}
     if ledger is not None:
-        facts |= {"spent": str(ledger.spent), "budget": str(ledger.budget)}
+        facts |= {"spent": plain(ledger.cost), "budget": plain(ledger.limit)}
     return facts

@@ -6,10 +6,10 @@ import argparse
 from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
+from dpjax.cli.budgets import cost_of, ledger_of, said
 from dpjax.cli.databases import opened
 from dpjax.cli.models import model_of
 from dpjax.cli.options import (
-    ledger_of,
     refuse_unwritable,
     saying,
     span_of,
@@ -19,7 +19,6 @@ from dpjax.cli.options import (
 from dpjax.cli.printing import print_json
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
-from dpjax.privacy import Guarantee, budget_of
 from dpjax.releases.about import about_of
 from dpjax.releases.publish import release
 
@@ -28,9 +27,9 @@ _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax release` with the given options."""
+    budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
-    budget = _budget_of(options)
     refuse_unwritable(options)
     about = _about_of(options.about)
     ledger = ledger_of(options)
@@ -60,18 +59,7 @@ def run(options: argparse.Namespace) -> None:
         return
     print(f"{options.out}: {released}")
     if ledger is not None:
-        print(f"ledger: {ledger.spent} of {ledger.budget} spent")
-
-
-def _budget_of(options: argparse.Namespace) -> Guarantee:
-    rows = options.contributions
-    for name in ("id", "weights"):
-        if getattr(options, name) is not None and rows is None:
-            raise ValueError(
-                f"`contributions` must be given with --{name}: --contributions K."
-            )
-    rows = 1 if rows is None else rows
-    return budget_of(options.epsilon, options.adjacency, contributions=rows)
+        print(f"ledger: {said(ledger.cost)} of {said(ledger.limit)} spent")
 
 
 def _about_of(path: str | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ import argparse
 
 from dpjax.cli.options import saying, summary
 from dpjax.cli.printing import print_json
+from dpjax.privacy import in_words
 from dpjax.releases.released import load
 
 
@@ -18,5 +19,8 @@ def run(options: argparse.Namespace) -> None:
         return
     print(f"{options.release}: consistent")
     unsaid = {"records": "private", "prior": "uniform"}
+    if "implies" in facts:
+        facts["implies"] = in_words(facts["implies"])
+    width = max(12, *map(len, facts))
     for name, value in facts.items():
-        print(f"  {name:<12} {unsaid.get(name) if value is None else value}")
+        print(f"  {name:<{width}} {unsaid.get(name) if value is None else value}")

@@ -45,7 +45,7 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
 
     Privacy:
         Exactly ρ-zCDP for the adjacency of the sensitivity, if the bits are random
-        (`docs/proofs.md`, section 22); with bits from a ChaCha20 key, the privacy is
+        (`docs/proofs.md`, section 23); with bits from a ChaCha20 key, the privacy is
         computational. Draws use no floating point. Side channels in time and memory are
         not covered.
 
@@ -210,6 +210,10 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
                 "`guarantee` must be asked of one mechanism, not of a stack."
             )
         return ZCDP(Fraction(*map(from_words, words)), self.adjacency)
+
+    def probability(self, z: int) -> Fraction:
+        """Return the exact probability of noise `z`, if it is not clipped."""
+        return gaussian_tables.probability(self.table, z)
 
     def certify(self) -> Fraction:
         """Prove the guarantee again from the integers of the noise table.

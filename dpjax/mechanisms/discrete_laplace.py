@@ -202,6 +202,10 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         rho = self.guarantee().epsilon / int(self.sensitivity.value)
         return tables.build(rho, tables.lengths_shared(rho))
 
+    def probability(self, z: int) -> Fraction:
+        """Return the exact probability of noise `z`, if it is not clipped."""
+        return tables.probability(self.table, z)
+
     def certify(self) -> Fraction:
         """Prove the guarantee again from the integers of the noise table.
 

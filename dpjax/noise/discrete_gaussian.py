@@ -53,7 +53,7 @@ def log_prob(noise: Real[Array, "..."], h: Scalars) -> Float[Array, "..."]:
     return -h * noise.astype(float) ** 2 - whole
 
 
-def _block(key: Key, table: Table, size: int) -> tuple[Int32[Array, " n"]]:
+def _block(key: Key, table: Table, size: int) -> tuple[Int32[Array, " n"], ...]:
     """Draw all values by one word each, and then more words for the pending draws.
 
     A draw is pending if the word's last bits equal the leading limb of the threshold (a
@@ -62,14 +62,15 @@ def _block(key: Key, table: Table, size: int) -> tuple[Int32[Array, " n"]]:
     key_words, key_pending = jr.split(key)
     words = jr.bits(key_words, (size,), jnp.uint32)
     column, lead = _split(table, words)
-    threshold = table.lead[column]
+    threshold = jnp.asarray(table.lead)[column]
     noise = _value(table, column, lead < threshold)
-    pending = jnp.where(lead == threshold, TIE, _at_edge(table, noise) * OVERFLOW)
+    overflow = jnp.where(_at_edge(table, noise), OVERFLOW, 0)
+    pending = jnp.where(lead == threshold, TIE, overflow)
 
     def again(key, lanes, tied, old):
         return _completed(key, table, tied, at(words, lanes), *old)
 
-    return completed(key_pending, (noise,), pending.astype(jnp.uint8), again)  # type: ignore[return-value]
+    return completed(key_pending, (noise,), pending.astype(jnp.uint8), again)
 
 
 def _split(
@@ -84,7 +85,7 @@ def _split(
 def _value(
     table: Table, column: Int32[Array, " n"], own: Bool[Array, " n"]
 ) -> Int32[Array, " n"]:
-    return jnp.where(own, column - table.edge, table.alias[column])
+    return jnp.where(own, column - table.edge, jnp.asarray(table.alias)[column])
 
 
 def _at_edge(table: Table, noise: Int32[Array, " n"]) -> Bool[Array, " n"]:
@@ -104,9 +105,9 @@ def _completed(
     """
     words = jr.bits(key, (2 * LIMBS - 1, tied.size), jnp.uint32)
     column, _ = _split(table, word)
-    below = _is_below(words[LIMBS:], table.rest[column].T)
+    below = _is_below(words[LIMBS:], jnp.asarray(table.rest)[column].T)
     resolved = _value(table, column, below)
-    onwards = _is_below(words[:LIMBS], table.onwards[:, None])
+    onwards = _is_below(words[:LIMBS], jnp.asarray(table.onwards)[:, None])
     further = jnp.minimum(jnp.abs(noise) + onwards.astype(jnp.int32), 1 << 30)
     further = jnp.where(noise < 0, -further, further)
     still = jnp.where(tied, _at_edge(table, resolved), onwards)
@@ -114,7 +115,7 @@ def _completed(
 
 
 def _is_below(
-    number: UInt32[Array, "limbs k"], threshold: UInt32[Array, "limbs #k"]
+    number: UInt32[Array, "... k"], threshold: UInt32[Array, "... #k"]
 ) -> Bool[Array, " k"]:
     """Whether numbers of several limbs, the most significant first, are less."""
     below = jnp.zeros(number.shape[1:], bool)

@@ -1,16 +1,16 @@
 r"""Integer tables for drawing discrete Gaussian noise, and their privacy certificate.
 
 The distribution is $P(Z = z) \propto e^{-h z^2}$ on the integers, with the variance
-parameter $\sigma^2 = 1 / 2h$. A draw is one of the integers from $-E$ to E, by the alias
-method with weights that are multiples of $2^{-128}$. The two edges stand for all
-integers beyond: each further step away from 0 is taken with a fixed probability, so that
-the tails are geometric. They begin at seven σ, where the log-density continues along its
-tangent.
+parameter $\sigma^2 = 1 / 2h$. A draw is one of the integers from $-E$ to E, by the
+alias method with weights that are multiples of $2^{-128}$. The two edges stand for all
+integers beyond: each further step away from 0 is taken with a fixed probability, so
+that the tails are geometric. They begin at seven σ, where the log-density continues
+along its tangent.
 
 Tables are built on the host from an exact rational rate $\rho / \Delta^2$. The
 certificate uses only the integers of the finished table and proves in exact arithmetic
 that the noise satisfies ρ-zCDP for all integer vectors whose squared L2 norm changes by
-at most $\Delta^2$ (`docs/proofs.md`, section 22).
+at most $\Delta^2$ (`docs/proofs.md`, section 23).
 """
 
 __all__ = [
@@ -158,8 +158,8 @@ def certify(table: Table, rate: Fraction) -> Fraction:
 def probability(table: Table, z: int) -> Fraction:
     """Return the exact probability that a draw with `table` is `z`, if not clipped."""
     edge = int(table.edge)
-    weights, onwards = weights(table), _from_limbs(table.onwards[None])[0]
-    own = Fraction(weights[edge + max(-edge, min(z, edge))], 1 << BITS)
+    found, onwards = _weights(table), _from_limbs(table.onwards[None])[0]
+    own = Fraction(found[edge + max(-edge, min(z, edge))], 1 << BITS)
     if abs(z) < edge:
         return own
     more = Fraction(onwards, 1 << BITS)
@@ -202,12 +202,15 @@ def _bound(table: Table, h: Fraction) -> Fraction:
     # Weights relative to that of 0, over densities: their largest error.
     edges = [weights[0], weights[-1]]
     ends = [Fraction(x * ((1 << BITS) - onwards), 1 << BITS) for x in edges]
-    inner = zip([*weights[edge:-1], *weights[edge:0:-1]], [*pairs[:-1]] * 2, strict=True)
+    sides = [*weights[edge:-1], *weights[edge:0:-1]]
+    inner = zip(sides, [*pairs[:-1]] * 2, strict=True)
     beyond = [last[0] * onwards >> BITS, -(-last[1] * onwards >> BITS)]
     off = max(
         *(_error(weight, peak, *pair) for weight, pair in inner),
         *(_error(end, peak, *beyond) for end in ends),
     )
+    if 2 * off > 1:
+        raise ValueError("weights are not those of the densities")
     rounding = off / (1 - off)  # bounds the logarithm
     # The lattice sum of the ideal density, at a shift over that at 0.
     whole = Fraction(2 * sum(x for x, _ in pairs[:-1]) - pairs[0][0], unit)
@@ -223,7 +226,8 @@ def _bound(table: Table, h: Fraction) -> Fraction:
 def _error(weight: int | Fraction, peak: int, low: int, high: int) -> Fraction:
     """Relative error of weight / peak, given that the density is in [low, high]."""
     scaled = weight * (1 << _SCALE)
-    return max(abs(scaled - peak * low), abs(scaled - peak * high)) / Fraction(peak * low)
+    least, most = peak * low, peak * high
+    return max(abs(scaled - least), abs(scaled - most)) / Fraction(least)
 
 
 def _densities(h: Fraction, edge: int) -> Iterator[tuple[int, int]]:

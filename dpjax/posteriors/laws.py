@@ -5,8 +5,8 @@ __all__ = [
     "laplace_law",
     "laplace_scale",
     "law_of",
-    "normal_deviation",
     "network_counts",
+    "normal_deviation",
     "refuse_wide",
 ]
 

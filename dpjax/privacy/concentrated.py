@@ -19,7 +19,7 @@ from dpjax.privacy.rounding import (
 )
 from dpjax.privacy.sensitivity import Adjacency
 
-_ORDERS = 1 + np.geomspace(1e-4, 1e5, 400)  # orders at which Rényi divergences are taken
+_ORDERS = 1 + np.geomspace(1e-4, 1e5, 400)  # of Rényi divergences
 _LEAST_DELTA = Fraction(1, 10**30)
 _ROUNDS = 60  # of a search by halves
 _DIGITS = 10**6  # of a chosen order, which need not be exact
@@ -133,8 +133,8 @@ def zcdp_budget(
         return ZCDP(exact, adjacency, contributions=contributions)
     if rho is not None or epsilon is None or delta is None:
         raise ValueError(
-            "`rho` must be given, such as '0.1', or both `epsilon` and `delta`, such as "
-            "1 and 1e-9."
+            "`rho` must be given, such as '0.1', or both `epsilon` and `delta`, such "
+            "as 1 and 1e-9."
         )
     wanted, chance = exact_epsilon(epsilon), _chance(delta)
     low, high = Fraction(0), wanted

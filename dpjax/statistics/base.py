@@ -73,13 +73,9 @@ class Statistic(abc.ABC):
         """
 
     def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        r"""Return the squared L2 sensitivity, $\max \lVert T(D) - T(D') \rVert_2^2$.
+        """Return the squared L2 sensitivity, or an upper bound, as `sensitivity` does.
 
-        By default it is bounded by the L1 sensitivity times the largest change of one
-        number, which is at most twice `most_per_record` if a record is replaced.
-
-        Raises:
-            ValueError: if the statistic was made for another adjacency.
+        The default is the L1 sensitivity times the largest change of one number.
         """
         most = self.most_per_record * (2 if adjacency == REPLACE_ONE else 1)
         one = self.sensitivity(adjacency)

@@ -3,7 +3,6 @@
 __all__ = ["FourierCoefficients"]
 
 import itertools
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -25,6 +24,7 @@ from dpjax.statistics.fourier_sensitivity import (
     elementary,
     largest_change_of_order,
     largest_change_over_groups,
+    refuse_order,
 )
 from dpjax.statistics.record_moments import FourierMoments
 from dpjax.tables.counts import PackedRecords, count, odd_parities, parities
@@ -35,9 +35,8 @@ from dpjax.tables.fourier_basis import (
     from_coefficients,
     to_coefficients,
 )
-from dpjax.tables.layout import MOST_CELLS, TableLayout, maximal_groups
+from dpjax.tables.layout import TableLayout, maximal_groups
 
-_MOST_TABLES = 1 << 20
 _MOST_BY_PARITY = 8  # variables of a group; with more, transforming tables is faster
 
 
@@ -86,25 +85,7 @@ class FourierCoefficients(TableStatistic):
             self.net.refuse_impossible("Fourier coefficients")
         if self.order is not None:
             whole(1, order=self.order)
-            self._refuse_order(self.order, [x.size for x in self.variables])
-
-    @staticmethod
-    def _refuse_order(order: int, sizes: list[int]) -> None:
-        """Raise if there are too many tables or cells, without listing them."""
-        number = len(sizes)
-        if order > number:
-            raise ValueError(
-                f"`order` must be at most the number of variables, {number}, got "
-                f"{order}."
-            )
-        # Binomials from the 21st on are above 2^20, and so are tables of 2^29 cells.
-        few = min(order, number - order, 21)
-        cells = order < 29 and math.comb(number, few) <= _MOST_TABLES
-        if not cells or elementary(sizes, order)[order] > MOST_CELLS:
-            raise ValueError(
-                f"`order` must give at most {_MOST_TABLES} tables and {MOST_CELLS} "
-                f"cells, got {order} of {number} variables: use fewer."
-            )
+            refuse_order(self.order, [x.size for x in self.variables])
 
     @classmethod
     def of_network(cls, net: BayesNet, adjacency: Adjacency) -> "FourierCoefficients":

@@ -2,10 +2,11 @@ r"""Sensitivities of Fourier coefficients under the replacement of a record.
 
 Replacing record x by x' changes $c_\gamma$ by $p - p'$, where $p, p' \in \{-1, 0, 1\}$
 are products over variables. For such values $|p - p'| = p^2 + p'^2 - pp' - p^2p'^2$,
-whose terms are products again, as those of $(p - p')^2$ are. The sum over all $\gamma$ with one support is therefore
-a signed sum of four products over variables. It is maximised over the states of each
-variable. A state is a pair of levels, in x and x'; up to renaming there are five (two,
-for a binary variable). Under add-remove the sensitivity is the number of coefficients.
+whose terms are products again, as those of $(p - p')^2$ are. The sum over all $\gamma$
+with one support is therefore a signed sum of four products over variables. It is
+maximised over the states of each variable. A state is a pair of levels, in x and x'; up
+to renaming there are five (two, for a binary variable). Under add-remove the
+sensitivity is the number of coefficients.
 """
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "elementary",
     "largest_change_of_order",
     "largest_change_over_groups",
+    "refuse_order",
 ]
 
 import heapq
@@ -28,12 +30,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.tables.fourier_basis import supports
+from dpjax.tables.layout import MOST_CELLS
 
 # For one variable with r levels, where "r" means r - 1: sums over its contrasts of p²,
 # p'², pp' and p²p'², for (x, x') = (0, 0), (1, 1), (0, 1), (1, 0) and (1, 2). All other
 # pairs of levels are equivalent to one of these.
 _SUMS = (("r",) * 4, (1, 1, 1, 1), ("r", 1, -1, 1), (1, "r", -1, 1), (1, 1, 0, 0))
 
+_MOST_TABLES = 1 << 20
 _MOST_STATES = 1 << 22  # of a factor in the elimination
 _MOST_TERMS = 1 << 24  # of a factor: its states times its supports
 _MOST_WORK = 1 << 26  # states of all factors in the elimination: half a second
@@ -47,7 +51,6 @@ def states(size: int) -> States:
     """Return a matrix with a row for each state of a variable (see `_SUMS`)."""
     useful = _SUMS if size > 2 else (_SUMS[1], _SUMS[2])
     return np.array([[size - 1 if x == "r" else x for x in row] for row in useful])
-
 
 
 class Measured(NamedTuple):
@@ -253,3 +256,20 @@ def elementary(values: Sequence[int], order: int) -> list[int]:
         for degree in range(order, 0, -1):
             result[degree] += value * result[degree - 1]
     return result
+
+
+def refuse_order(order: int, sizes: Sequence[int]) -> None:
+    """Raise if there are too many tables or cells, without listing them."""
+    number = len(sizes)
+    if order > number:
+        raise ValueError(
+            f"`order` must be at most the number of variables, {number}, got {order}."
+        )
+    # Binomials from the 21st on are above 2^20, and so are tables of 2^29 cells.
+    few = min(order, number - order, 21)
+    cells = order < 29 and math.comb(number, few) <= _MOST_TABLES
+    if not cells or elementary(sizes, order)[order] > MOST_CELLS:
+        raise ValueError(
+            f"`order` must give at most {_MOST_TABLES} tables and {MOST_CELLS} "
+            f"cells, got {order} of {number} variables: use fewer."
+        )

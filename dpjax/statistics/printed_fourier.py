@@ -60,3 +60,8 @@ class PrintedFourier(FourierCoefficients):
         """Return 2 for each coefficient, which is a bound of the L1 sensitivity."""
         one_of((self.adjacency,), adjacency=adjacency)
         return Sensitivity(2 * self._coefficients, adjacency, tight=False)
+
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        """Return 4 for each coefficient, which is a bound of the squared L2 norm."""
+        one_of((self.adjacency,), adjacency=adjacency)
+        return Sensitivity(4 * self._coefficients, adjacency, tight=False)

@@ -49,10 +49,19 @@ FUNCTIONS = {
         "_to_law", "_laws", "_neighbouring_ratios", "_exp", "exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
-        "sample", "limbs", "_noise", "_block", "_at", "_some", "_compared",
+        "sample", "limbs", "_noise", "_block", "_compared",
         "_assembled", "_completed", "_resolved", "_count_reached", "_signed", "_sum",
         "_carried", "add", "add_wide",
     ),
+    "noise/pending.py": ("in_blocks", "completed", "at", "_some"),
+    "noise/discrete_gaussian.py": (
+        "sample", "add", "_block", "_split", "_value", "_at_edge", "_completed",
+        "_is_below",
+    ),
+    "noise/gaussian_tables.py": (  # each table is certified, whatever made it
+        "build", "certify", "_edge", "_bound", "_error", "_densities",
+    ),
+    "privacy/concentrated.py": ("_epsilon_at", "_largest"),
     "noise/exact_choice.py": (
         "system_bits", "choose", "_index_without_doubt", "exponentials", "softmax",
         "log_of_sum", "_log",
@@ -87,7 +96,7 @@ FUNCTIONS = {
     ),
     "statistics/fourier.py": (
         "FourierCoefficients._first", "FourierCoefficients.of_counts",
-        "FourierCoefficients._choose", "FourierCoefficients.sensitivity",
+        "FourierCoefficients._choose", "FourierCoefficients._largest",
     ),
     "statistics/fourier_sensitivity.py": (
         "states", "largest_change_over_groups", "largest_change_of_order", "_terms",
@@ -131,8 +140,8 @@ FUNCTIONS = {
     "mechanisms/discrete_laplace.py": (
         "DiscreteLaplace.calibrate_many", "DiscreteLaplace._build",
         "DiscreteLaplace.sample", "DiscreteLaplace.draw", "DiscreteLaplace.guarantee",
-        "DiscreteLaplace.padded_table", "DiscreteLaplace.certify", "_to_words",
-        "_from_words",
+        "DiscreteLaplace.padded_table", "DiscreteLaplace.certify", "to_words",
+        "from_words",
     ),
     "mechanisms/split_laplace.py": (
         "SplitLaplace.calibrate", "SplitLaplace.of_tables", "SplitLaplace.sample",
@@ -229,7 +238,7 @@ REFUSALS = (
     *("privacy/composition.py:subsampled", "privacy/guarantee.py:one_adjacency"),
     *("privacy/composition.py:_below_one", "releases/publish.py:_refuse_empty"),
     "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
-    "mechanisms/discrete_laplace.py:_to_words",
+    "mechanisms/discrete_laplace.py:to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
     "mechanisms/recipes.py:_of_cost",
     "mechanisms/base.py:PosteriorSampler.__check_init__",

@@ -35,8 +35,8 @@ MUTANTS = (
         "branch left out",
         "report: nothing about δ",
         _WORDS,
-        "{but}. This",
-        ". This",
+        "{but}. {_ALWAYS}",
+        ". {_ALWAYS}",
         (_IN + "test_a_persons_rows_and_delta_are_in_the_words",),
     ),
     Mutant(

@@ -9,7 +9,7 @@ import importlib.metadata
 
 ADJACENCIES = ("replace-one", "add-remove")
 AUDITED = (
-    *("counts", "split-counts", "k-norm", "fourier", "fourier-mixed"),
+    *("counts", "split-counts", "gaussian", "k-norm", "fourier", "fourier-mixed"),
     *("sums-poisson", "sums-gaussian", "k-norm-sums", "mixed-totals"),
     *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
     *("gaussian-grid", "regression-grid", "multivariate-grid", "hmm-candidates"),
@@ -23,7 +23,7 @@ _FAMILIES = (
     *("gaussian", "multivariate-gaussian", "linear-regression"),
 )
 _RECIPES = (
-    *("auto", "fourier", "hidden-markov-sample", "k-norm", "laplace"),
+    *("auto", "fourier", "gaussian", "hidden-markov-sample", "k-norm", "laplace"),
     *("map", "map-cells", "posterior-sample", "zhang-algorithm-1", "zhang-algorithm-2"),
 )
 

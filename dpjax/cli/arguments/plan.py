@@ -21,6 +21,7 @@ def add(commands) -> None:
     )
     command.common("--schema")
     names = [name for name in models() if name != "marginals"]
+    compared = [name for name in recipes() if name != "gaussian"]  # which costs ρ
     add_models(command, names)
     command.common("--network", only="for bayes-net: ", more=LEAVES)
     command.common("--target", only="for linear-regression: ")
@@ -33,7 +34,7 @@ def add(commands) -> None:
         more=" to compare too, with its own defaults (may be repeated)",
         action="append",
         default=[],
-        choices=recipes(),
+        choices=compared,
     )
     command.add_argument(
         "--like",

@@ -14,18 +14,19 @@ def add(commands) -> None:
         "release",
         help="make a table private and write a release file, which is public",
         description="Compute a statistic of a table of sensitive records, make it "
-        "private, and write a release file, which is public. Each run costs epsilon.",
+        "private, and write a release file, which is public. Each run costs epsilon "
+        "or, with the mechanism gaussian, rho.",
     )
     command.common("data", more=DATABASE_HELP)
     command.common("--schema")
     add_model_options(command)
     command.common(
         "--mechanism",
-        more="; laplace adds noise to counts or sums",
+        more="; laplace and gaussian add noise to counts or sums",
         choices=recipes(),
         default="laplace",
     )
-    command.common("--epsilon")
+    _add_losses(command)
     command.many(
         "--split",
         "TABLE=EPSILON",
@@ -48,9 +49,27 @@ def add(commands) -> None:
     _add_choices(command)
 
 
+def _add_losses(command: Parser) -> None:
+    command.common("--epsilon", required=False)
+    command.add_argument(
+        "--rho",
+        help="for the mechanism gaussian, in place of epsilon: privacy loss in "
+        "zero-concentrated differential privacy",
+    )
+    command.add_argument(
+        "--delta",
+        help="for the mechanism gaussian, with epsilon: the rho to spend is the one "
+        "that implies (epsilon, delta)-differential privacy",
+    )
+
+
 def _add_ledger(command: Parser) -> None:
     command.common("--ledger")
-    command.add_argument("--budget", help="total budget of a new ledger")
+    command.add_argument(
+        "--budget",
+        help="total budget of a new ledger, in the terms of the release: epsilon, "
+        "epsilon at its delta, or rho",
+    )
     command.add_argument(
         "--period",
         choices=("day", "month", "year"),

@@ -6,10 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from dpjax.exports.reports.words import mechanism_in_words, promises, what_in_words
+from dpjax.exports.reports.words import (
+    implied_by,
+    mechanism_in_words,
+    promises,
+    what_in_words,
+)
+from dpjax.privacy import Guarantee, in_words
 from dpjax.releases.released import Released
 
-_FLAVOURS = {"pure-dp": "Pure DP", "approximate-dp": "Approximate DP"}
+_FLAVOURS = {"pure-dp": "Pure DP", "approximate-dp": "Approximate DP", "zcdp": "zCDP"}
 
 
 def entry_of(released: Released, title: str) -> dict[str, Any]:
@@ -42,7 +48,7 @@ def entry_of(released: Released, title: str) -> dict[str, Any]:
                 "privacy_parameters": {
                     name: float(number) for name, number in cost.numbers.items()
                 },
-                "privacy_parameters_description": f"Neighbours: {cost.adjacency}.",
+                "privacy_parameters_description": _parameters_in_words(cost),
             },
             "model": {
                 "model_name": "Central",
@@ -69,3 +75,9 @@ def yaml_of(entry: Mapping[str, Any], indent: str = "") -> str:
         else:
             lines.append(f"{indent}{name}: {json.dumps(value, ensure_ascii=False)}")
     return "\n".join([*lines, ""])
+
+
+def _parameters_in_words(cost: Guarantee) -> str:
+    implied = implied_by(cost)
+    rest = f" This implies {in_words(implied)}." if implied else ""
+    return f"Neighbours: {cost.adjacency}.{rest}"

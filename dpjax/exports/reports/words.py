@@ -3,18 +3,21 @@
 __all__ = [
     "CHANCES",
     "few_names",
+    "implied_by",
     "mechanism_in_words",
     "most_after",
     "promises",
     "what_in_words",
 ]
 
+import decimal
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 from dpjax.mechanisms import Mechanism
-from dpjax.privacy import REPLACE_ONE, Guarantee
+from dpjax.privacy import REPLACE_ONE, ZCDP, Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
@@ -22,11 +25,19 @@ CHANCES = (0.01, 0.1, 0.5, 0.9)
 """An attacker's chances before a release, for which reports show those after it."""
 
 _LARGEST = 20  # ε for which e^ε is written out
+_ALWAYS = (
+    "This holds for every method of attack, and for all further computations from the "
+    "release."
+)
+_DELTA = "1e-9"  # at which an ε is stated that follows from ρ
+_SHORT = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
 _MECHANISMS = {
     "discrete-laplace": "Whole numbers with a discrete Laplace distribution are added "
     "to all counts and totals.",
     "split-discrete-laplace": "Whole numbers with discrete Laplace distributions are "
     "added to all counts and totals, and each table has its own part of the budget.",
+    "discrete-gaussian": "Whole numbers with a discrete Gaussian distribution are "
+    "added to all counts and totals.",
     "k-norm": "Whole numbers are added to all counts, with a distribution that has the "
     "shape of the change that one record can make.",
     "family-k-norm": "Whole numbers are added to all totals, with a distribution that "
@@ -79,21 +90,55 @@ def promises(guarantee: Guarantee) -> list[str]:
             "the table. The number of rows is protected too."
         )
         compared = f"the presence of {unit} in the table against its absence"
-    sentences = [protects]
-    if "epsilon" in guarantee.numbers:
-        epsilon, delta = guarantee.numbers["epsilon"], guarantee.numbers.get("delta", 0)
-        but = f", except with a probability of at most δ = {delta}" if delta else ""
-        sentences.append(
-            f"The privacy loss is ε = {epsilon}. Whatever somebody knows already, the "
-            f"release changes the odds that they give to {compared} by a factor of at "
-            f"most e^ε{_power(epsilon)}{but}. This holds for every method "
-            "of attack, and for all further computations from the release."
-        )
-    sentences.append(
+    losses = [*_odds(guarantee, compared), *_concentrated(guarantee, compared)]
+    further = (
         "Further releases from the same rows add to the privacy loss: their losses are "
         "summed up in a ledger."
     )
-    return sentences
+    return [protects, *losses, further]
+
+
+def implied_by(guarantee: Guarantee) -> dict[str, str]:
+    """Return an ε, as a decimal rounded up, with its δ that follow from ρ, if it has ρ.
+
+    The result is empty for other kinds of guarantees.
+    """
+    if not isinstance(guarantee, ZCDP):
+        return {}
+    exact = guarantee.approximate(_DELTA).epsilon
+    short = _SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return {"epsilon": f"{short.normalize():f}", "delta": _DELTA}
+
+
+def _odds(guarantee: Guarantee, compared: str) -> list[str]:
+    """Return what a privacy loss ε means."""
+    numbers = guarantee.numbers
+    if "epsilon" not in numbers:
+        return []
+    epsilon, delta = numbers["epsilon"], numbers.get("delta", 0)
+    but = f", except with a probability of at most δ = {delta}" if delta else ""
+    return [
+        f"The privacy loss is ε = {epsilon}. Whatever somebody knows already, the "
+        f"release changes the odds that they give to {compared} by a factor of at "
+        f"most e^ε{_power(epsilon)}{but}. {_ALWAYS}"
+    ]
+
+
+def _concentrated(guarantee: Guarantee, compared: str) -> list[str]:
+    """Return what a privacy loss ρ means, and which ε and δ follow from it."""
+    implied = implied_by(guarantee)
+    if not implied:
+        return []
+    epsilon, delta = implied["epsilon"], implied["delta"]
+    return [
+        f"The privacy loss is ρ = {guarantee.numbers['rho']}, in zero-concentrated "
+        "differential privacy. How much the release changes the odds that somebody "
+        f"gives to {compared} depends on chance: the smaller ρ is, the less likely is "
+        f"a large change. From ρ follow ε = {epsilon} and δ = {delta}: whatever "
+        "somebody concludes from the release, the probability of this conclusion in "
+        f"one of the two cases is at most e^ε{_power(Fraction(epsilon))} times its "
+        f"probability in the other case, plus δ. {_ALWAYS}"
+    ]
 
 
 def most_after(chance: float, epsilon: Fraction) -> float:

@@ -1,0 +1,98 @@
+"""The budgets that --epsilon, --rho, --delta and --budget of `dpjax release` state."""
+
+__all__ = ["cost_of", "ledger_of", "plain", "said"]
+
+import argparse
+
+from dpjax.exports.reports.budget import texts
+from dpjax.mechanisms.recipes import Gaussian
+from dpjax.privacy import (
+    Guarantee,
+    Ledger,
+    budget_of,
+    exact_epsilon,
+    in_words,
+    zcdp_budget,
+)
+
+_LOSSES = ("epsilon", "delta", "rho")
+_EITHER = "give --rho R alone, or --epsilon E with --delta D"
+
+
+def cost_of(options: argparse.Namespace) -> Guarantee:
+    """Return the cost of the release, from the options for its privacy loss."""
+    for name in ("id", "weights"):
+        if getattr(options, name) is not None and options.contributions is None:
+            raise ValueError(
+                f"`contributions` must be given with --{name}: --contributions K."
+            )
+    _refuse_losses(options)
+    name = "epsilon" if options.rho is None else "rho"
+    return _guarantee(options, getattr(options, name), name)
+
+
+def ledger_of(options: argparse.Namespace) -> Ledger | None:
+    """Return the ledger of the options --ledger and --budget; None without --ledger.
+
+    The budget is in the number of the release's loss: ε, ρ, or the ε of --delta.
+    """
+    if options.ledger is None:
+        for name in ("budget", "part", "period"):
+            if getattr(options, name) is not None:
+                raise ValueError(
+                    f"`{name}` must be given with a ledger: add --ledger FILE."
+                )
+        return None
+    total = options.budget
+    return Ledger(
+        adjacency=options.adjacency,
+        contributions=options.contributions,
+        budget=None if total is None else _guarantee(options, total, "budget"),
+        period=options.period,
+        path=options.ledger,
+    )
+
+
+def plain(cost: Guarantee) -> str | dict[str, str]:
+    """Return ε alone if it is the only number of a cost, or else all, by name."""
+    numbers = texts(cost.numbers)
+    return numbers["epsilon"] if [*numbers] == ["epsilon"] else numbers
+
+
+def said(cost: Guarantee) -> str:
+    """Return a cost for display: ε alone, or all numbers with their names."""
+    numbers = plain(cost)
+    return numbers if isinstance(numbers, str) else in_words(numbers)
+
+
+def _refuse_losses(options: argparse.Namespace) -> None:
+    """Raise unless the mechanism's privacy loss is given, in one way."""
+    given = [name for name in _LOSSES if getattr(options, name) is not None]
+    made = f"the mechanism {options.mechanism}"
+    if options.mechanism != Gaussian.kind:
+        for name in given:
+            if name != "epsilon":
+                raise ValueError(
+                    f"`{name}` must be left out for {made}: it is for --mechanism "
+                    f"{Gaussian.kind}."
+                )
+        if not given:
+            raise ValueError(f"`epsilon` must be given for {made}: --epsilon E.")
+    elif "rho" in given and len(given) > 1:
+        raise ValueError(f"`{given[0]}` must be left out with --rho: {_EITHER}.")
+    elif given not in (["rho"], ["epsilon", "delta"]):
+        (name,) = {"epsilon", "delta"} - {*given} if given else {"rho"}
+        raise ValueError(f"`{name}` must be given for {made}: {_EITHER}.")
+
+
+def _guarantee(options: argparse.Namespace, number: str, name: str) -> Guarantee:
+    """Return the guarantee of a number that the option `name` states."""
+    adjacency, given = options.adjacency, options.contributions
+    rows = 1 if given is None else given
+    if options.mechanism != Gaussian.kind:
+        return budget_of(number, adjacency, name, contributions=rows)
+    exact = exact_epsilon(number, name)
+    if options.rho is not None:
+        return zcdp_budget(adjacency, rho=exact, contributions=rows)
+    delta = options.delta
+    return zcdp_budget(adjacency, epsilon=exact, delta=delta, contributions=rows)
