@@ -103,7 +103,9 @@ def test_factors_are_the_changes_of_their_own_coefficients(groups):
     for group in groups:
         own = [s for s in supports(group) if s]
         for some in (own, own[1:], own[-1:]):
-            order, table = fourier_sensitivity._factor(sizes, group, some)
+            order, table = fourier_sensitivity._factor(
+                sizes, group, some, fourier_sensitivity.CHANGES
+            )
             assert order == group
             places = [tuple(group.index(i) for i in s) for s in some]
             for chosen, total in changes([sizes[i] for i in group], places):

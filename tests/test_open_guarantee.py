@@ -20,6 +20,7 @@ from dpjax.privacy import (
     ADD_REMOVE,
     GUARANTEES,
     REPLACE_ONE,
+    ZCDP,
     ApproximateDP,
     BudgetExceeded,
     Guarantee,
@@ -72,6 +73,7 @@ EXAMPLES = {
     "pure-dp": PureDP(HALF, REPLACE_ONE),
     "approximate-dp": ApproximateDP(HALF, TENTH, ADD_REMOVE),
     "test-zcdp": OwnZCDP(THIRD, REPLACE_ONE),
+    "zcdp": ZCDP(THIRD, ADD_REMOVE),
 }
 
 

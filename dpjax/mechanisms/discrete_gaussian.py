@@ -79,13 +79,14 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
     @classmethod
     def of(cls, statistic: Statistic, budget: Guarantee) -> "DiscreteGaussian":
         """Make the mechanism for a statistic; it costs exactly the zCDP `budget`."""
-        if not isinstance(budget, ZCDP):
+        if budget.kind != ZCDP.kind:
             raise ValueError(
                 "`mechanism` must be one for the budget: Gaussian noise needs one of "
                 f"kind zcdp, such as `zcdp_budget`, got {budget.kind}."
             )
-        squared = statistic.squared_sensitivity(budget.adjacency)
-        return cls.calibrate(budget.rho, squared)
+        cost = ZCDP.of(budget, "budget")
+        squared = statistic.squared_sensitivity(cost.adjacency)
+        return cls.calibrate(cost.rho, squared)
 
     @classmethod
     def calibrate_many(

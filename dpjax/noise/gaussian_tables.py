@@ -72,11 +72,7 @@ class Table(NamedTuple):
 
 
 def half_precision(rate: Fraction) -> Fraction:
-    """Return h, half the inverse of σ², for a rate ρ / Δ²; exact.
-
-    Raises:
-        ValueError: if `rate` is not between 2^-25 and 2.
-    """
+    """Return h, half the inverse of σ², for a rate; raise if it is out of range."""
     if not SHORTEST <= rate <= LONGEST:
         raise ValueError(
             "`rho` over the squared sensitivity must be between 2^-25 and 2, the "
@@ -86,11 +82,7 @@ def half_precision(rate: Fraction) -> Fraction:
 
 
 def columns_needed(*rates: Fraction) -> int:
-    """Return a number of columns that suffices for all `rates`, so that tables stack.
-
-    Raises:
-        ValueError: if one of `rates` is not between 2^-25 and 2.
-    """
+    """Return a number of columns that suffices for all `rates`."""
     return 1 << (2 * max(map(_edge, rates))).bit_length()
 
 
@@ -103,12 +95,8 @@ def columns_shared(rate: Fraction) -> int:
 def build(rate: Fraction, columns: int | None = None) -> Table:
     """Build and certify the table for a rate ρ / Δ².
 
-    Args:
-        rate: a rational number in [2^-25, 2].
-        columns: a power of two from `columns_needed`; None: that for `rate`.
-
-    Raises:
-        ValueError: if `rate` is not between 2^-25 and 2.
+    `columns` is a power of two from `columns_needed`; None: that for `rate`. Raises
+    `ValueError` if `rate` is not between 2^-25 and 2.
     """
     columns = columns or columns_needed(rate)
     h, edge = half_precision(rate), _edge(rate)
@@ -187,40 +175,45 @@ def _edge(rate: Fraction) -> int:
 
 def _bound(table: Table, h: Fraction) -> Fraction:
     """Bound D_α / (α ‖d‖²) over all orders and shifts; see `docs/proofs.md`."""
-    edge, weights = int(table.edge), _weights(table)
+    edge, pairs = int(table.edge), list(_densities(h, int(table.edge)))
     (onwards,) = _from_limbs(table.onwards[None])
-    pairs, unit = list(_densities(h, edge)), 1 << _SCALE
-    peak, last = weights[edge], pairs[-2]
     if 2 * h * (edge - 1) ** 2 < _DEVIATIONS**2 or not 0 < onwards < 1 << BITS:
         raise ValueError("tails begin too early, or do not end")
-    # The tail: its slope is at most the tangent's, and by how much.
-    low, high = _bounds(2 * h * (edge - 1))
+    slope = 2 * h * (edge - 1)
+    low, high = _bounds(slope)
     if onwards << _SCALE < high << BITS:
         raise ValueError("tails fall faster than the tangent")
-    slope = 2 * h * (edge - 1)
     flatter = Fraction((onwards << _SCALE) - (low << BITS), low << BITS)
-    # Weights relative to that of 0, over densities: their largest error.
-    edges = [weights[0], weights[-1]]
-    ends = [Fraction(x * ((1 << BITS) - onwards), 1 << BITS) for x in edges]
-    sides = [*weights[edge:-1], *weights[edge:0:-1]]
-    inner = zip(sides, [*pairs[:-1]] * 2, strict=True)
-    beyond = [last[0] * onwards >> BITS, -(-last[1] * onwards >> BITS)]
-    off = max(
-        *(_error(weight, peak, *pair) for weight, pair in inner),
-        *(_error(end, peak, *beyond) for end in ends),
-    )
+    if 2 * flatter > slope:
+        raise ValueError("tails are too flat")
+    off = _largest_error(_weights(table), pairs, onwards)
     if 2 * off > 1:
         raise ValueError("weights are not those of the densities")
     rounding = off / (1 - off)  # bounds the logarithm
     # The lattice sum of the ideal density, at a shift over that at 0.
+    unit = 1 << _SCALE
     whole = Fraction(2 * sum(x for x, _ in pairs[:-1]) - pairs[0][0], unit)
-    start = Fraction(last[1], unit)
+    start = Fraction(pairs[-2][1], unit)
     curved = start * (2 * slope**2 + 3 * slope)
     kinked = 2 * start * flatter * (2 + 3 / (slope - flatter))
-    if 2 * flatter > slope:
-        raise ValueError("tails are too flat")
     lattice = (curved + kinked) / whole
     return (1 + _ORDER) * (h + lattice + 2 * rounding / _ORDER)
+
+
+def _largest_error(
+    weights: list[int], pairs: list[tuple[int, int]], onwards: int
+) -> Fraction:
+    """Bound the relative error of all weights over that of 0, given the densities."""
+    edge, most = len(weights) // 2, 1 << BITS
+    peak, last = weights[edge], pairs[-2]
+    ends = [Fraction(x * (most - onwards), most) for x in (weights[0], weights[-1])]
+    sides = [*weights[edge:-1], *weights[edge:0:-1]]
+    inner = zip(sides, [*pairs[:-1]] * 2, strict=True)
+    beyond = last[0] * onwards >> BITS, -(-last[1] * onwards >> BITS)
+    return max(
+        *(_error(weight, peak, *pair) for weight, pair in inner),
+        *(_error(end, peak, *beyond) for end in ends),
+    )
 
 
 def _error(weight: int | Fraction, peak: int, low: int, high: int) -> Fraction:
@@ -274,10 +267,8 @@ def _columns(weights: list[int], columns: int) -> tuple[list[int], list[int]]:
             large.pop()
             if left[long] < each:
                 small.append(long)
-    full = [i for i, x in enumerate(thresholds) if x == each]
-    for i in full:  # a threshold of all bits does not fit: the alias is the same
-        thresholds[i] = 0
-    return thresholds, aliases
+    # A threshold of all bits does not fit, but the alias is the column's own value.
+    return [0 if x == each else x for x in thresholds], aliases
 
 
 def _weights(table: Table) -> list[int]:
@@ -285,17 +276,16 @@ def _weights(table: Table) -> list[int]:
     columns, edge = len(table.alias), int(table.edge)
     limbs = np.concatenate([np.asarray(table.lead)[:, None], table.rest], axis=1)
     each = (1 << BITS) // columns
-    weights = [0] * (2 * edge + 1)
+    weights = [0] * max(columns, 2 * edge + 1)
     aliases = (np.asarray(table.alias) + edge).tolist()
-    for i, (threshold, alias) in enumerate(
-        zip(_from_limbs(limbs), aliases, strict=True)
-    ):
-        if alias < 0 or threshold > each:
+    for i, threshold in enumerate(_from_limbs(limbs)):
+        if aliases[i] < 0 or threshold > each:
             raise ValueError("a column is malformed")
-        if threshold:
-            weights[i] += threshold
-        weights[alias] += each - threshold
-    return weights
+        weights[i] += threshold
+        weights[aliases[i]] += each - threshold
+    if any(weights[2 * edge + 1 :]):
+        raise ValueError("a column has a value beyond the edges")
+    return weights[: 2 * edge + 1]
 
 
 def _to_limbs(integers: list[int]) -> UInt32[np.ndarray, "_ limbs"]:

@@ -216,5 +216,6 @@ def _largest(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
     total = np.zeros_like(_ORDERS)
     for logs, ratio in pairs:
         powers = logs + (_ORDERS - 1)[:, None] * ratio
-        total += np.logaddexp.reduce(powers, axis=1)
+        rounding = np.logaddexp.reduce(logs)  # of probabilities that sum to 1
+        total += np.logaddexp.reduce(powers, axis=1) - rounding
     return max(first, float(np.max(total / (_ORDERS - 1) / _ORDERS)))

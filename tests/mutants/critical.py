@@ -59,7 +59,8 @@ FUNCTIONS = {
         "_is_below",
     ),
     "noise/gaussian_tables.py": (  # each table is certified, whatever made it
-        "build", "certify", "_edge", "_bound", "_error", "_densities",
+        "build", "certify", "_edge", "_bound", "_largest_error", "_error",
+        "_densities",
     ),
     "privacy/concentrated.py": ("_epsilon_at", "_largest"),
     "noise/exact_choice.py": (

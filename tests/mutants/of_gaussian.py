@@ -111,6 +111,14 @@ MUTANTS = (
     ),
     Mutant(
         "bound loosened",
+        "Gaussian certificate: weights of one side",
+        _TABLES,
+        "sides = [*weights[edge:-1], *weights[edge:0:-1]]",
+        "sides = [*weights[edge:-1], *weights[edge:-1]]",
+        (_DAMAGED,),
+    ),
+    Mutant(
+        "bound loosened",
         "Gaussian certificate: tails may be flat",
         _TABLES,
         "if 2 * flatter > slope:",
@@ -185,8 +193,8 @@ MUTANTS = (
         "bound loosened",
         "Gaussian: a budget of ε is taken for one of ρ",
         _MECHANISM,
-        "        if not isinstance(budget, ZCDP):\n",
-        "        budget = ZCDP.of(budget)\n        if budget is None:\n",
+        "        if budget.kind != ZCDP.kind:\n",
+        "        if budget is None:\n",
         (_HERE + "test_gaussian_noise_needs_a_budget_of_its_kind",),
     ),
     Mutant(
@@ -358,8 +366,8 @@ MUTANTS = (
         "bound loosened",
         "zCDP: the divergence of the last part alone",
         _ZCDP,
-        "total += np.logaddexp.reduce(powers, axis=1)",
-        "total = np.logaddexp.reduce(powers, axis=1)",
+        "total += np.logaddexp.reduce(powers, axis=1) - rounding",
+        "total = np.logaddexp.reduce(powers, axis=1) - rounding",
         (
             _IN_ZCDP
             + "test_independent_parts_add_up_and_impossible_outputs_are_infinite",

@@ -103,9 +103,9 @@ def implied_by(guarantee: Guarantee) -> dict[str, str]:
 
     The result is empty for other kinds of guarantees.
     """
-    if not isinstance(guarantee, ZCDP):
+    if guarantee.kind != ZCDP.kind:
         return {}
-    exact = guarantee.approximate(_DELTA).epsilon
+    exact = ZCDP.of(guarantee).approximate(_DELTA).epsilon
     short = _SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return {"epsilon": f"{short.normalize():f}", "delta": _DELTA}
 
