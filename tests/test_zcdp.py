@@ -36,7 +36,14 @@ def test_independent_parts_add_up_and_impossible_outputs_are_infinite():
     made = ZCDP(TENTH, "add-remove")
     twice = made.divergence(one * 2, other * 2)
     assert twice == pytest.approx(2 * made.divergence(one, other))
+    far = binary(Fraction(1, 100))  # whose worst order is not near 1
+    three = made.divergence(one * 2 + far, other * 2 + binary(Fraction(1, 2)))
+    alone = made.divergence(far, binary(Fraction(1, 2)))
+    assert twice + alone * 0.9 < three <= twice + alone
+    swapped = made.divergence(far + one * 2, binary(Fraction(1, 2)) + other * 2)
+    assert three == pytest.approx(swapped)
     assert made.divergence(one, binary(Fraction(1))) == math.inf
+    assert made.divergence(one + one, other + binary(Fraction(0))) == math.inf
     assert made.divergence(one, one) == pytest.approx(0, abs=1e-10)
 
 

@@ -39,6 +39,7 @@ NOTICED = (
     "Failed: DID NOT RAISE",
     "jax.errors.KeyReuseError",
     "ValueError: the noise table must keep the ratio",  # the library's own certificate
+    "ValueError: the noise table must keep Rényi divergences",  # and that of Gaussians
     "ValueError: `groups` must have the numbers of points",  # and that of K-norm noise
     "ValueError: `temperature` must be at least what epsilon",  # and its own price
 )
