@@ -28,6 +28,7 @@ from dpjax.mechanisms import (
     MechanismWithLaw,
     SplitLaplace,
 )
+from dpjax.noise.gaussian_tables import LONGEST
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, ZCDP, Adjacency, PureDP
 from dpjax.statistics import (
     Contrasts,
@@ -97,10 +98,11 @@ def _counts(epsilon: Fraction, adjacency: Adjacency) -> Subject:
 
 
 def _gaussian(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    """Gaussian noise on counts, with the ρ that ε implies."""
+    """Gaussian noise on counts, with the ρ that ε implies or the largest there is."""
     statistic = NetworkCounts(NAIVE_BAYES)
-    budget = ZCDP.of(PureDP(epsilon, adjacency))
-    mechanism = DiscreteGaussian.of(statistic, budget)
+    squared = int(statistic.squared_sensitivity(adjacency).value)
+    rho = min(ZCDP.of(PureDP(epsilon, adjacency)).rho, LONGEST * squared)
+    mechanism = DiscreteGaussian.of(statistic, ZCDP(rho, adjacency))
     rows = [rows_of_noise(mechanism)] * statistic.length
     pairs = list(neighbouring(NAIVE_BAYES.sizes, 1, adjacency))
     return _subject(statistic, mechanism, rows, pairs)
