@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.mechanisms import DiscreteLaplace, Laplace, discrete_laplace
+from dpjax.mechanisms import DiscreteLaplace, Laplace, integer_noise
 from dpjax.privacy import PureDP, Sensitivity
 from tests.helpers.statistical import assert_departs, assert_follows
 
@@ -80,12 +80,12 @@ def test_a_mechanism_with_the_noise_of_a_larger_budget_does_not_certify():
 
 
 def test_the_integers_of_a_fraction_are_kept_whole_or_refused():
-    too_long = 1 << 32 * discrete_laplace._WORDS
+    too_long = 1 << 32 * integer_noise._WORDS
     for integer in (0, 1, 1 << 32, too_long - 1):
-        words = discrete_laplace.to_words(integer)
-        assert discrete_laplace.from_words(words) == integer
+        words = integer_noise._to_words(integer)
+        assert integer_noise.from_words(words) == integer
     with pytest.raises(ValueError, match="must be a fraction of smaller integers"):
-        discrete_laplace.to_words(too_long)
+        integer_noise._to_words(too_long)
 
 
 NOT_EPSILONS = [

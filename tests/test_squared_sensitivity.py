@@ -7,7 +7,12 @@ import pytest
 
 import dpjax as dp
 from dpjax.audits import neighbouring
-from dpjax.statistics import Contrasts, FourierCoefficients, NetworkCounts
+from dpjax.statistics import (
+    Contrasts,
+    FourierCoefficients,
+    MarginalContrasts,
+    NetworkCounts,
+)
 from dpjax.statistics.fourier_sensitivity import (
     SQUARES,
     elementary,
@@ -60,10 +65,13 @@ def test_of_counts_and_fourier_coefficients_it_is_exact(name, adjacency):
 @pytest.mark.parametrize("name", NETS)
 def test_of_other_statistics_it_is_an_upper_bound(name, adjacency):
     net = NETS[name]
-    statistic = Contrasts.of_network(net, adjacency)
-    stated = statistic.squared_sensitivity(adjacency)
-    assert not stated.tight
-    assert int(stated.value) >= largest(statistic, net.sizes, adjacency)
+    for statistic in (
+        Contrasts.of_network(net, adjacency),
+        MarginalContrasts.of_order(net.variables, 2, adjacency),
+    ):
+        stated = statistic.squared_sensitivity(adjacency)
+        assert not stated.tight
+        assert int(stated.value) >= largest(statistic, net.sizes, adjacency)
 
 
 def test_of_coefficients_as_printed_it_counts_whole_changes():

@@ -10,13 +10,18 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Real, UInt32
+from jaxtyping import Array, Float, Real, UInt32
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import whole
 from dpjax._platforms import on_cpu
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
-from dpjax.mechanisms.discrete_laplace import from_words, to_words
+from dpjax.mechanisms.integer_noise import (
+    IntegerNoise,
+    drawn_length,
+    stacked,
+    words_of,
+)
 from dpjax.mechanisms.recipe import RECIPES, Recipe
 from dpjax.noise import GaussianLaw, discrete_gaussian, gaussian_tables
 from dpjax.noise.discrete_laplace import LARGEST
@@ -31,11 +36,9 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import Statistic
 
-_SHORTEST = 4096  # shortest length that `draw` compiles for: shared by most vectors
-
 
 @base.MECHANISMS.add
-class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
+class DiscreteGaussian(IntegerNoise):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\rho z^2 / \Delta^2}$ i.i.d.
 
     T is an integer statistic of the data D, with squared L2 sensitivity $\Delta^2$. The
@@ -55,7 +58,6 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
 
     kind: ClassVar[str] = "discrete-gaussian"
     format_version: ClassVar[int] = 3
-    additive: ClassVar[bool] = True
 
     table: gaussian_tables.Table
     squared: Sensitivity
@@ -98,9 +100,7 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
             raise ValueError("`rhos` must hold at least one budget, got none.")
         rates = [rho / int(squared.value) for rho in exact]
         columns = gaussian_tables.columns_needed(*rates)
-        made = {x: cls._build(x, squared, columns) for x in dict.fromkeys(exact)}
-        many = [made[rho] for rho in exact]
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
+        return stacked(exact, lambda x: cls._build(x, squared, columns))
 
     @classmethod
     def _build(
@@ -112,7 +112,7 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
             gaussian_tables.build(rate, columns),
             squared,
             float(gaussian_tables.half_precision(rate)),
-            np.stack([to_words(rho.numerator), to_words(rho.denominator)]),
+            words_of(rho),
         )
 
     @property
@@ -120,38 +120,18 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
         """The adjacency for which the sensitivity holds."""
         return self.squared.adjacency
 
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise to `exact`, and clip the noisy numbers to ±2^29.
-
-        Args:
-            key: typed JAX key; to publish, a key from `dpjax.noise.keys.release_key`.
-            exact: integers that are known to be from -2^29 to 2^29 for all data sets.
-
-        Returns:
-            The noisy numbers, int32, of the shape of `exact`.
-
-        Raises:
-            ValueError: if the key is not typed or `exact` is not an array of integers.
-        """
-        typed_key(key=key)
-        if not jnp.issubdtype(exact.dtype, jnp.integer):
-            raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
-        return discrete_gaussian.add(key, self.table, exact.astype(jnp.int32))
+    def _noisy(self, key: Key, exact: Array) -> Array:
+        return discrete_gaussian.add(key, self.table, exact)
 
     def draw(self, exact: base.Integers) -> np.ndarray:
         """Add noise to `exact` from 256 random bits of the operating system."""
         counts = base.on_host(exact).astype(np.int64)
-        block = max(_SHORTEST, 1 << max(counts.size.bit_length() - 4, 0))
-        drawn = -(-counts.size // block) * block
+        drawn = drawn_length(counts.size)
         shared = gaussian_tables.columns_shared(self._rate)
         table = gaussian_tables.build(self._rate, shared)
         with on_cpu():
             noise = np.asarray(_noise(release_key(), table, (drawn,)), np.int64)
         return np.clip(counts + noise[: counts.size], -LARGEST, LARGEST)
-
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return True, since the noise fits any statistic with a sensitivity."""
-        return True
 
     @property
     def _rate(self) -> Fraction:
@@ -205,12 +185,7 @@ class DiscreteGaussian(base.MechanismWithLaw, base.ExactMechanism):
 
     def guarantee(self) -> ZCDP:
         """Return the exact ρ-zCDP guarantee; `ValueError` for stacked mechanisms."""
-        words = np.asarray(self.fraction)
-        if words.ndim != 2:
-            raise ValueError(
-                "`guarantee` must be asked of one mechanism, not of a stack."
-            )
-        return ZCDP(Fraction(*map(from_words, words)), self.adjacency)
+        return ZCDP(self._exact_budget(), self.adjacency)
 
     def probability(self, z: int) -> Fraction:
         """Return the exact probability of noise `z`, if it is not clipped."""

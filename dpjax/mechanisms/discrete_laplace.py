@@ -9,12 +9,18 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Real, UInt32
+from jaxtyping import Array, Float, Real, UInt32
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import whole
 from dpjax._platforms import on_cpu
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
+from dpjax.mechanisms.integer_noise import (
+    IntegerNoise,
+    drawn_length,
+    stacked,
+    words_of,
+)
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
 from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.noise.keys import release_key
@@ -28,12 +34,9 @@ from dpjax.privacy import (
 )
 from dpjax.statistics import Statistic
 
-_SHORTEST = 4096  # shortest length that `draw` compiles for: shared by most vectors
-_WORDS = 8  # of 32 bits, for the numerator and for the denominator of epsilon
-
 
 @base.MECHANISMS.add
-class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
+class DiscreteLaplace(IntegerNoise):
     r"""Release $T(D) + Z$ with $P(Z_i = z) \propto e^{-\epsilon |z| / \Delta}$ i.i.d.
 
     T is an integer statistic of the data D, with L1 sensitivity Δ. `calibrate` makes
@@ -49,7 +52,6 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
     """
 
     kind: ClassVar[str] = "discrete-laplace"
-    additive: ClassVar[bool] = True
     largest: ClassVar[int] = WIDEST
 
     table: tables.Table
@@ -87,9 +89,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             raise ValueError("`epsilons` must hold at least one budget, got none.")
         rhos = [epsilon / int(sensitivity.value) for epsilon in exact]
         lengths = tables.lengths_needed(*rhos)
-        made = {x: cls._build(x, sensitivity, lengths) for x in dict.fromkeys(exact)}
-        many = [made[epsilon] for epsilon in exact]
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
+        return stacked(exact, lambda x: cls._build(x, sensitivity, lengths))
 
     @classmethod
     def _build(
@@ -101,7 +101,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
             tables.build(rho, lengths),
             sensitivity,
             float(rho),
-            np.stack([to_words(epsilon.numerator), to_words(epsilon.denominator)]),
+            words_of(epsilon),
         )
 
     @property
@@ -109,36 +109,16 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
         """The adjacency for which the sensitivity holds."""
         return self.sensitivity.adjacency
 
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
-        """Add noise to `exact`, and clip the noisy numbers to ±2^29.
-
-        Args:
-            key: typed JAX key; to publish, a key from `dpjax.noise.keys.release_key`.
-            exact: integers that are known to be from -2^29 to 2^29 for all data sets.
-
-        Returns:
-            The noisy numbers, int32, of the shape of `exact`.
-
-        Raises:
-            ValueError: if the key is not typed or `exact` is not an array of integers.
-        """
-        typed_key(key=key)
-        if not jnp.issubdtype(exact.dtype, jnp.integer):
-            raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
-        return discrete_laplace.add(key, self.table, exact.astype(jnp.int32))
+    def _noisy(self, key: Key, exact: Array) -> Array:
+        return discrete_laplace.add(key, self.table, exact)
 
     def draw(self, exact: base.Integers) -> np.ndarray:
         """Add noise to `exact` from 256 random bits of the operating system."""
         counts = base.on_host(exact).astype(np.int64)
-        block = max(_SHORTEST, 1 << max(counts.size.bit_length() - 4, 0))
-        drawn = -(-counts.size // block) * block
+        drawn = drawn_length(counts.size)
         with on_cpu():
             noise = np.asarray(_limbs(release_key(), self.padded_table(), (drawn,)))
         return discrete_laplace.add_wide(counts, noise[:, : counts.size])
-
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return True, since the noise fits any statistic with a sensitivity."""
-        return True
 
     @property
     def _scale(self) -> Fraction:
@@ -189,13 +169,7 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
     def guarantee(self) -> PureDP:
         """Return the exact ε-DP guarantee; `ValueError` for a stack of mechanisms."""
-        words = np.asarray(self.fraction)
-        if words.ndim != 2:
-            raise ValueError(
-                "`guarantee` must be asked of one mechanism, not of a stack."
-            )
-        numerator, denominator = (from_words(row) for row in words)
-        return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)
+        return PureDP(self._exact_budget(), self.sensitivity.adjacency)
 
     def padded_table(self) -> tables.Table:
         """Return the noise table, padded so that few shapes share compiled programs."""
@@ -220,15 +194,3 @@ class DiscreteLaplace(base.MechanismWithLaw, base.ExactMechanism):
 
 
 _limbs = jax.jit(discrete_laplace.limbs, static_argnums=2)
-
-
-def to_words(integer: int) -> np.ndarray:
-    if integer >> 32 * _WORDS:
-        raise ValueError("`epsilon` must be a fraction of smaller integers.")
-    return np.array(
-        [(integer >> 32 * i) & 0xFFFFFFFF for i in range(_WORDS)], np.uint32
-    )
-
-
-def from_words(words: np.ndarray) -> int:
-    return sum(int(word) << 32 * i for i, word in enumerate(words))

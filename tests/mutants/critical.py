@@ -139,9 +139,11 @@ FUNCTIONS = {
         "_below_one",
     ),
     "mechanisms/discrete_laplace.py": (
-        "DiscreteLaplace.calibrate_many", "DiscreteLaplace._build",
-        "DiscreteLaplace.sample", "DiscreteLaplace.draw", "DiscreteLaplace.guarantee",
-        "DiscreteLaplace.padded_table", "DiscreteLaplace.certify", "to_words",
+        "DiscreteLaplace._build", "DiscreteLaplace.draw", "DiscreteLaplace.guarantee",
+        "DiscreteLaplace.padded_table", "DiscreteLaplace.certify",
+    ),
+    "mechanisms/integer_noise.py": (
+        "IntegerNoise.sample", "IntegerNoise._exact_budget", "stacked", "_to_words",
         "from_words",
     ),
     "mechanisms/split_laplace.py": (
@@ -238,8 +240,8 @@ REFUSALS = (
     ),
     *("privacy/composition.py:subsampled", "privacy/guarantee.py:one_adjacency"),
     *("privacy/composition.py:_below_one", "releases/publish.py:_refuse_empty"),
-    "mechanisms/discrete_laplace.py:DiscreteLaplace.sample",
-    "mechanisms/discrete_laplace.py:to_words",
+    "mechanisms/integer_noise.py:IntegerNoise.sample",
+    "mechanisms/integer_noise.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
     "mechanisms/recipes.py:_of_cost",
     "mechanisms/base.py:PosteriorSampler.__check_init__",

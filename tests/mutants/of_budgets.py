@@ -97,15 +97,15 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "noise: of many budgets the largest, for all",
-        "mechanisms/discrete_laplace.py",
-        "many = [made[epsilon] for epsilon in exact]",
-        "many = [made[max(exact)] for _ in exact]",
+        "mechanisms/integer_noise.py",
+        "many = [made[x] for x in budgets]",
+        "many = [made[max(budgets)] for _ in budgets]",
         (_MECHANISMS + "test_mechanisms_are_pytrees_that_stack",),
     ),
     Mutant(
         "float noise",
         "noise: added to the fraction of a number",
-        "mechanisms/discrete_laplace.py",
+        "mechanisms/integer_noise.py",
         "if not jnp.issubdtype(exact.dtype, jnp.integer):",
         "if False:",
         (_MECHANISMS + "test_the_fraction_of_a_number_is_never_let_through",),
@@ -124,7 +124,7 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "noise: a budget of long integers is cut",
-        "mechanisms/discrete_laplace.py",
+        "mechanisms/integer_noise.py",
         "if integer >> 32 * _WORDS:",
         "if False:",
         (_MECHANISMS + "test_the_integers_of_a_fraction_are_kept_whole_or_refused",),

@@ -239,10 +239,20 @@ MUTANTS = (
     ),
     Mutant(
         "wrong adjacency",
+        "Laplace: a guarantee for the other one",
+        "mechanisms/discrete_laplace.py",
+        "return PureDP(self._exact_budget(), self.sensitivity.adjacency)",
+        'return PureDP(self._exact_budget(), "add-remove")',
+        (
+            "tests/test_mechanisms.py::test_the_guarantee_is_the_fraction_that_was_given",
+        ),
+    ),
+    Mutant(
+        "wrong adjacency",
         "Gaussian: a guarantee for the other one",
         _MECHANISM,
-        "return ZCDP(Fraction(*map(from_words, words)), self.adjacency)",
-        'return ZCDP(Fraction(*map(from_words, words)), "add-remove")',
+        "return ZCDP(self._exact_budget(), self.adjacency)",
+        'return ZCDP(self._exact_budget(), "add-remove")',
         (_HERE + "test_the_guarantee_is_the_fraction_that_was_given",),
     ),
     Mutant(

@@ -325,7 +325,7 @@ MUTANTS = (
     Mutant(
         "key reused",
         "noise: untyped keys",
-        _DISCRETE_LAPLACE,
+        "mechanisms/integer_noise.py",
         "        typed_key(key=key)\n",
         "",
         (_IN_MECHANISMS + "test_legacy_keys_are_refused[legacy0]",),
@@ -333,15 +333,15 @@ MUTANTS = (
     Mutant(
         "ε doubled",
         "noise: a guarantee of the inverse",
-        _DISCRETE_LAPLACE,
-        "return PureDP(Fraction(numerator, denominator), self.sensitivity.adjacency)",
-        "return PureDP(Fraction(denominator, numerator), self.sensitivity.adjacency)",
+        "mechanisms/integer_noise.py",
+        "return Fraction(*map(from_words, words))",
+        "return 1 / Fraction(*map(from_words, words))",
         (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),
     ),
     Mutant(
         "law changed",
         "noise: ε in 32 bits",
-        _DISCRETE_LAPLACE,
+        "mechanisms/integer_noise.py",
         "[(integer >> 32 * i) & 0xFFFFFFFF for i in range(_WORDS)]",
         "[(integer >> 31 * i) & 0xFFFFFFFF for i in range(_WORDS)]",
         (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),
@@ -349,7 +349,7 @@ MUTANTS = (
     Mutant(
         "law changed",
         "noise: ε without its higher words",
-        _DISCRETE_LAPLACE,
+        "mechanisms/integer_noise.py",
         "return sum(int(word) << 32 * i for i, word in enumerate(words))",
         "return int(words[0])",
         (_IN_MECHANISMS + "test_the_guarantee_is_the_fraction_that_was_given",),

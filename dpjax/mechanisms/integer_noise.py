@@ -1,0 +1,99 @@
+"""The base class of mechanisms that add independent integers from a certified table."""
+
+__all__ = ["IntegerNoise", "drawn_length", "from_words", "stacked", "words_of"]
+
+import abc
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, UInt32
+
+from dpjax._checks import typed_key
+from dpjax._types import Key
+from dpjax.mechanisms import base
+from dpjax.statistics import Statistic
+
+_SHORTEST = 4096  # shortest length that a release compiles for: shared by most vectors
+_WORDS = 8  # of 32 bits, for the numerator and for the denominator of a budget
+
+Made = TypeVar("Made", bound="IntegerNoise")
+
+
+class IntegerNoise(base.MechanismWithLaw, base.ExactMechanism):
+    """A mechanism that adds noise to every number, drawn from an integer table.
+
+    A subclass has a field `fraction`: numerator and denominator of the exact budget,
+    from `words_of`.
+    """
+
+    additive: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def _noisy(self, key: Key, exact: Array) -> Array:
+        """Add noise to 32-bit integers, and clip the results to ±2^29."""
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
+        """Add noise to `exact`, and clip the noisy numbers to ±2^29.
+
+        Args:
+            key: typed JAX key; to publish, a key from `dpjax.noise.keys.release_key`.
+            exact: integers that are known to be from -2^29 to 2^29 for all data sets.
+
+        Returns:
+            The noisy numbers, int32, of the shape of `exact`.
+
+        Raises:
+            ValueError: if the key is not typed or `exact` is not an array of integers.
+        """
+        typed_key(key=key)
+        if not jnp.issubdtype(exact.dtype, jnp.integer):
+            raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
+        return self._noisy(key, exact.astype(jnp.int32))
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return True, since the noise fits any statistic with a sensitivity."""
+        return True
+
+    def _exact_budget(self: Any) -> Fraction:
+        """Return the exact budget; `ValueError` for a stack of mechanisms."""
+        words = np.asarray(self.fraction)
+        if words.ndim != 2:
+            raise ValueError(
+                "`guarantee` must be asked of one mechanism, not of a stack."
+            )
+        return Fraction(*map(from_words, words))
+
+
+def stacked(budgets: Sequence[Fraction], make: Callable[[Fraction], Made]) -> Made:
+    """Make a mechanism for each budget, stacked on a leading axis for `vmap`."""
+    made: dict[Fraction, Any] = {x: make(x) for x in dict.fromkeys(budgets)}
+    many = [made[x] for x in budgets]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *many)
+
+
+def drawn_length(size: int) -> int:
+    """Return a length ≥ `size` to draw, which vectors of similar lengths share."""
+    block = max(_SHORTEST, 1 << max(size.bit_length() - 4, 0))
+    return -(-size // block) * block
+
+
+def words_of(budget: Fraction) -> UInt32[np.ndarray, "two words"]:
+    """Return numerator and denominator as words; `ValueError` if they are too long."""
+    return np.stack([_to_words(budget.numerator), _to_words(budget.denominator)])
+
+
+def _to_words(integer: int) -> np.ndarray:
+    if integer >> 32 * _WORDS:
+        raise ValueError("`epsilon` must be a fraction of smaller integers.")
+    return np.array(
+        [(integer >> 32 * i) & 0xFFFFFFFF for i in range(_WORDS)], np.uint32
+    )
+
+
+def from_words(words: np.ndarray) -> int:
+    """Return the integer that words stand for, the least significant first."""
+    return sum(int(word) << 32 * i for i, word in enumerate(words))
