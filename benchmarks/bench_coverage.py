@@ -22,6 +22,7 @@ from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import dpjax as dp
 from dpjax.data import Interval
+from dpjax.data.probabilities import sample_records
 from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import (
@@ -30,7 +31,6 @@ from dpjax.posteriors import (
     release_law_of_total,
     total_of,
 )
-from dpjax.posteriors.prediction import sample_records
 from dpjax.statistics import Sufficient
 from dpjax.study import combine_synthetic
 

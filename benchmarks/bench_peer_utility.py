@@ -28,8 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
+from dpjax.data.probabilities import log_likelihood, predict
 from dpjax.data.sources import Table
-from dpjax.posteriors.prediction import log_likelihood, predict
 from dpjax.statistics import NetworkCounts
 from dpjax.study.metrics import accuracy, log_loss
 from dpjax.tables.counts import count

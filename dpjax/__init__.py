@@ -9,6 +9,7 @@ __all__ = [
     "Schema",
     "Variable",
     "audit",
+    "learn",
     "load",
     "plan",
     "posterior",
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from dpjax.noise.keys import study_key
     from dpjax.posteriors import posterior
     from dpjax.privacy import BudgetExceeded, Ledger
-    from dpjax.releases import Released, load, release
+    from dpjax.releases import Released, learn, load, release
     from dpjax.study import plan, sweep
 
 _ROOMS = (
@@ -66,7 +67,7 @@ _NAMES = {
     "noise.keys": ("study_key",),
     "posteriors": ("posterior",),
     "privacy": ("BudgetExceeded", "Ledger"),
-    "releases": ("Released", "load", "release"),
+    "releases": ("Released", "learn", "load", "release"),
     "study": ("plan", "sweep"),
 }
 __getattr__, __dir__ = names_of(__name__, _NAMES, _ROOMS)

@@ -7,7 +7,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from tests.helpers.release_files import rehashed
 
 NET = dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []})

@@ -16,12 +16,12 @@ import pytest
 from jax import export
 
 import dpjax as dp
+from dpjax.data import probabilities
 from dpjax.event_logs import fitting
 from dpjax.families import conjugate_posterior
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys.chacha import CHACHA20
 from dpjax.noise.keys.threefry import UNROLLED_THREEFRY
-from dpjax.posteriors import prediction
 from dpjax.posteriors.estimate import curvature, point_estimate
 from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.exact_posterior import sums_of
@@ -189,10 +189,14 @@ PROGRAMS = {
     "point estimate of coefficients": estimated(fourier(MIXED)),
     "curvature": (curved, np.ones(VALUES.size, FLOAT), THETA),
     "Gibbs": (chains, WORDS, VALUES),
-    "prediction": (lambda *x: prediction.predict(*x, NET, 0), THETA, RECORDS),
-    "log-likelihood": (lambda *x: prediction.log_likelihood(*x, NET), THETA, RECORDS),
+    "prediction": (lambda *x: probabilities.predict(*x, NET, 0), THETA, RECORDS),
+    "log-likelihood": (
+        lambda *x: probabilities.log_likelihood(*x, NET),
+        THETA,
+        RECORDS,
+    ),
     "synthetic records": (
-        with_key(lambda key, x: prediction.sample_records(key, x, NET, 999)),
+        with_key(lambda key, x: probabilities.sample_records(key, x, NET, 999)),
         WORDS,
         THETA,
     ),

@@ -10,7 +10,8 @@ import dpjax as dp
 from dpjax._documents import canonical_json, parse_json
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import budget_of
-from dpjax.releases import file_format
+from dpjax.releases import Released, file_format
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from dpjax.statistics import NetworkCounts
 from tests.helpers.release_files import rehashed
 from tests.recorded.cases import RELEASES
@@ -82,21 +83,26 @@ def test_many_integers_are_written_as_each_of_them():
 
 @pytest.mark.parametrize("name", sorted(RELEASES))
 def test_a_file_of_an_older_version_is_the_same_release_in_the_newest(name):
-    parts = file_format.parse(RELEASES[name].read_text("utf-8"))
-    text = file_format.dump(parts)
+    first = Released.from_text(RELEASES[name].read_text("utf-8"))
+    text = first.to_text()
     document = json.loads(text)
     assert document["version"] == file_format.VERSION == 3
     assert canonical_json(document) + "\n" == text
-    again = file_format.parse(text)
-    assert file_format.dump(again) == text
-    assert repr(again[1:]) == repr(parts[1:])  # also of equal types
+    again = Released.from_text(text)
+    assert again.to_text() == text
+    assert parts(again) == parts(first)  # also of equal types
+
+
+def parts(one):
+    made = one.statistic, one.mechanism, one.n, one.hidden_states
+    return repr((*made, one.contributions, one.about))
 
 
 def read(text):
-    """The parts of a release; None if its file is refused."""
+    """A release; None if its file is refused."""
     try:
-        return file_format.parse(text)
-    except (file_format.InconsistentRelease, file_format.UnreadableRelease):
+        return Released.from_text(text)
+    except (InconsistentRelease, UnreadableRelease):
         return None
 
 
@@ -106,7 +112,7 @@ def saved(variables, values, **more):
     statistic = NetworkCounts(net)
     noise = DiscreteLaplace.of(statistic, budget_of(1, "add-remove"))
     exact = np.array(values, np.int64)
-    return file_format.dump((exact, statistic, noise, None, None, 1, ()))
+    return Released(exact, statistic, noise, None).to_text()
 
 
 ODD = {
@@ -129,9 +135,9 @@ def test_levels_are_read_as_they_were_declared(levels):
         cells = len(variables["t"]["levels"]) + ("missing" in variables["t"])
         zero = np.zeros(2 * cells)
         for more in ({}, {"impossible": excluded}):
-            parts = read(saved(variables, zero, **more))
-            assert parts is not None
-            net = parts[1].network
+            made = read(saved(variables, zero, **more))
+            assert made is not None
+            net = made.net
             wanted = dp.Schema(variables, **more)
             assert repr(net.schema.to_json()) == repr(wanted.to_json())
             assert net.schema == wanted
@@ -144,23 +150,23 @@ def test_a_level_has_one_form():
     for other in ({"number": "1.00"}, {"number": "1"}, {"number": '"1.0"'}, 1.0, {}):
         altered = json.loads(text)
         altered["content"]["variables"][0]["levels"][0] = other
-        with pytest.raises(file_format.InconsistentRelease):
-            file_format.parse(json.dumps(rehashed(altered)))
+        with pytest.raises(InconsistentRelease):
+            Released.from_text(json.dumps(rehashed(altered)))
 
 
 @pytest.mark.parametrize("name", ["counts-all", "gaussian", "categorical-samples"])
 def test_the_hash_is_of_the_version(name):
     """An older file is hashed by its own rule, and a newer one over its version too."""
     old = json.loads(RELEASES[name].read_text("utf-8"))
-    parts = read(json.dumps(old))
-    assert parts is not None
-    new = json.loads(file_format.dump(parts))
+    made = read(json.dumps(old))
+    assert made is not None
+    new = json.loads(made.to_text())
     for document in (old, new):
         assert read(json.dumps(document)) is not None
         assert rehashed(document) == document  # as the standard and the page say
         for version in {1, 2, 3} - {document["version"]}:
-            with pytest.raises(file_format.InconsistentRelease, match=r"hash|version"):
-                file_format.parse(json.dumps({**document, "version": version}))
+            with pytest.raises(InconsistentRelease, match=r"hash|version"):
+                Released.from_text(json.dumps({**document, "version": version}))
 
 
 def test_text_that_no_file_can_hold_is_no_name_and_no_level():

@@ -18,7 +18,8 @@ from dpjax._documents import canonical_json, escaped_json
 from dpjax.mechanisms import DiscreteGaussian
 from dpjax.privacy import ZCDP, Sensitivity, zcdp_budget
 from dpjax.privacy.ledger_lines import read_on
-from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease, parse
+from dpjax.releases import Released
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from dpjax.statistics import FourierCoefficients, NetworkCounts, PrintedFourier
 from tests.fuzz.builders import chain, noisy, released
 from tests.fuzz.corpus import seeds
@@ -250,7 +251,7 @@ def test_gaussian_noise_is_verified(name, tmp_path):
     facts = dict(line.split(":", 1) for line in done.stdout.splitlines())
     assert facts["sensitivity"].strip() == f"√{SQUARED[name]}, exact"
     assert facts["certificate"].endswith("order α ≤ α · 1/10")
-    parse(text)
+    Released.from_text(text)
 
 
 @pytest.mark.parametrize("adjacency", [ONE, ANY])
@@ -355,7 +356,7 @@ def test_altered_gaussian_noise_is_refused_although_it_is_rehashed(change):
         checker.check(text)
     assert "hash" not in str(refusal.value)
     with pytest.raises(InconsistentRelease):
-        parse(text)
+        Released.from_text(text)
 
 
 @pytest.mark.parametrize("value", [2**29, -(2**29)])
@@ -364,7 +365,7 @@ def test_gaussian_noise_may_be_clipped(value):
     values = [value, *document["content"]["values"][1:]]
     text = json.dumps(rehashed(document, values=values))
     assert dict(checker.check(text))["values"] == f"{len(values)} integers"
-    parse(text)
+    Released.from_text(text)
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -373,7 +374,7 @@ def test_gaussian_noise_is_in_no_file_of_an_earlier_version(version):
     with pytest.raises(checker.Refused, match="version 3"):
         checker.check(text)
     with pytest.raises(InconsistentRelease, match="version"):
-        parse(text)
+        Released.from_text(text)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 4])
@@ -395,7 +396,7 @@ def test_gaussian_noise_outside_the_certified_range_is_refused(rho):
     with pytest.raises(checker.Refused, match="out of range"):
         checker.check(text)
     with pytest.raises(InconsistentRelease, match="certified range"):
-        parse(text)
+        Released.from_text(text)
 
 
 RATES = [Fraction(2), Fraction(1, 40), Fraction(3, 7), Fraction(1, 12345)]
@@ -440,7 +441,7 @@ def test_an_alteration_is_refused_although_it_is_rehashed(what, version):
         checker.check(json.dumps(rehashed({**document, "content": content})))
     assert "hash" not in str(refusal.value)
     with pytest.raises(InconsistentRelease):
-        parse(json.dumps(rehashed({**document, "content": content})))
+        Released.from_text(json.dumps(rehashed({**document, "content": content})))
     with pytest.raises(checker.Refused, match="the hash differs"):
         checker.check(json.dumps({**document, "content": content}))
 
@@ -450,7 +451,7 @@ def test_an_entry_beside_the_content_is_refused():
     with pytest.raises(checker.Refused, match="unknown member"):
         checker.check(text)
     with pytest.raises(UnreadableRelease, match="no entry beside"):
-        parse(text)
+        Released.from_text(text)
 
 
 @pytest.mark.parametrize("rows", [2, 4])
@@ -501,7 +502,7 @@ def test_an_altered_text_is_refused(change, tmp_path):
     altered = change(text)
     assert altered != text
     with pytest.raises((InconsistentRelease, UnreadableRelease)):
-        parse(altered)
+        Released.from_text(altered)
     (tmp_path / "r.json").write_text(altered)
     done = run(tmp_path / "r.json")
     assert (done.returncode, done.stderr) == (1, "")

@@ -41,7 +41,8 @@ from dpjax.privacy import (
     parallel,
     subsampled,
 )
-from dpjax.releases import file_format, publish
+from dpjax.releases import publish
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import FourierCoefficients, NetworkCounts
 from tests.helpers.families import FAMILIES
 from tests.helpers.neighbours import (
@@ -531,7 +532,7 @@ def test_a_release_is_made_for_a_person(name, adjacency, tmp_path):
 def is_consistent(path):
     try:
         dp.load(path)
-    except file_format.InconsistentRelease:
+    except InconsistentRelease:
         return False
     return True
 
@@ -550,7 +551,7 @@ def test_a_file_that_states_fewer_rows_is_inconsistent(name, tmp_path):
         if k is None:
             del document["content"]["guarantee"]["contributions"]
         path.write_text(json.dumps(rehashed(document)))
-        with pytest.raises(file_format.InconsistentRelease, match="differs"):
+        with pytest.raises(InconsistentRelease, match="differs"):
             dp.load(path)
 
 
@@ -564,7 +565,7 @@ def test_a_release_of_rows_says_nothing_new(tmp_path):
     assert "unit: one row" in repr(made)
     document["version"] = 2  # which came with what is not in this release
     path.write_text(json.dumps(rehashed(document)))
-    with pytest.raises(file_format.InconsistentRelease, match="version"):
+    with pytest.raises(InconsistentRelease, match="version"):
         dp.load(path)
 
 

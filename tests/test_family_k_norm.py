@@ -21,7 +21,7 @@ from dpjax.mechanisms import ContinuousFamilyKNorm, DiscreteLaplace, FamilyKNorm
 from dpjax.mechanisms.continuous_family_k_norm import parts_of, unit_variance
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import PureDP, budget_of
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.study.experiments.regression import RegressionExperiment
 from tests.helpers.cases import mostly_thorough

@@ -15,6 +15,7 @@ from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import PlugInPosterior
 from dpjax.privacy import Sensitivity
 from dpjax.releases import file_format
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.releases.released import consistent
 from dpjax.statistics import FourierCoefficients, NetworkCounts, fourier_sensitivity
 from dpjax.tables.fourier_basis import contrasts, from_coefficients, to_coefficients
@@ -266,7 +267,7 @@ def test_releases_go_through_files(adjacency, order, rng, tmp_path):
         "content": content,
     }
     (tmp_path / "r.json").write_text(json.dumps(rehashed(document)))
-    with pytest.raises(file_format.InconsistentRelease, match="basis"):
+    with pytest.raises(InconsistentRelease, match="basis"):
         dp.load(tmp_path / "r.json")
 
 

@@ -19,7 +19,7 @@ import dpjax as dp
 from dpjax._documents import canonical_json
 from dpjax.cli.main import main
 from dpjax.data.evidence import encode_evidence
-from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from tests.helpers.release_files import rehashed
 
 from .fuzz.corpus import CASES, SEEDS, seeds

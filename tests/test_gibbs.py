@@ -14,10 +14,10 @@ from scipy import stats
 
 from dpjax import _platforms
 from dpjax._platforms import ACCELERATOR, CPU
+from dpjax.data.probabilities import sample_records
 from dpjax.mechanisms import DiscreteLaplace, Laplace, Mechanism, MechanismWithLaw
 from dpjax.posteriors import LatentRecords, gibbs_posterior, gibbs_start, gibbs_step
 from dpjax.posteriors.gibbs import latent_records, replacement
-from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, NetworkCounts

@@ -21,7 +21,7 @@ from dpjax.mechanisms.path_candidates import Candidates
 from dpjax.mechanisms.recipes import HiddenMarkovSample
 from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.privacy import ADJACENCIES
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import NetworkCounts
 from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import assert_binomial

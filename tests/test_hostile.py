@@ -26,7 +26,7 @@ from dpjax.noise import tables
 from dpjax.noise.exact_choice import exponentials, log_of_sum
 from dpjax.noise.simplex_grid import SimplexGrid
 from dpjax.privacy import Sensitivity, exact_epsilon
-from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from dpjax.statistics import FourierCoefficients, fourier_sensitivity
 from dpjax.tables.layout import TableLayout, maximal_groups
 

@@ -28,7 +28,7 @@ from dpjax.posteriors import (
     prediction,
 )
 from dpjax.posteriors.methods import METHODS
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import FourierCoefficients, NetworkCounts, exact_counts
 from dpjax.study import coverage, plan
 from dpjax.study.experiments import NetworkExperiment

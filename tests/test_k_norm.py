@@ -22,7 +22,7 @@ from dpjax.mechanisms.row_draws import _lowest
 from dpjax.noise.norm_balls import Rows, Simplex
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import PureDP, budget_of
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import Contrasts, NetworkCounts
 from dpjax.statistics.blocks import Block, blocks_of
 from dpjax.tables.counts import count

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import dpjax as dp
+from dpjax.data.probabilities import sample_records
 from dpjax.mechanisms import KNorm, Laplace
 from dpjax.posteriors import point_estimate
 from dpjax.posteriors.estimate.number_law import normal_log_prob
-from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import budget_of
 from dpjax.releases import Released
 from dpjax.statistics import Contrasts, NetworkCounts

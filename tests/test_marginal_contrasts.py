@@ -15,7 +15,7 @@ from dpjax.cli.main import main
 from dpjax.mechanisms import KNorm, recipes
 from dpjax.mechanisms.laplace import Laplace
 from dpjax.privacy import PureDP, budget_of
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.releases.released import consistent
 from dpjax.statistics import FourierCoefficients, MarginalContrasts
 from dpjax.statistics.blocks import Block

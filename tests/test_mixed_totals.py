@@ -16,7 +16,7 @@ from dpjax.cli.main import main
 from dpjax.data import MixedNet
 from dpjax.mechanisms import DiscreteLaplace, SplitLaplace
 from dpjax.privacy import ADJACENCIES, Ledger
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import MixedTotals, NetworkCounts, Sufficient
 from tests.helpers.mixed import BAYES, TINY, drawn
 from tests.helpers.release_files import rehashed

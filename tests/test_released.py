@@ -8,7 +8,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.posteriors import plug_in_posterior
-from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from tests.helpers.networks import random_records
 from tests.helpers.release_files import rehashed
 

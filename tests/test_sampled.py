@@ -15,7 +15,7 @@ from scipy import stats
 import dpjax as dp
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import SampledParameters, SampledPosterior
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import Sufficient
 from tests.helpers.networks import TINY
 from tests.helpers.release_files import rehashed

@@ -28,7 +28,7 @@ from dpjax.posteriors import (
 from dpjax.posteriors.gibbs.latent_records import law_scale
 from dpjax.posteriors.laws import laplace_scale
 from dpjax.privacy import Sensitivity
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 from tests.helpers.cases import mostly_thorough

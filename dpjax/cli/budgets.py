@@ -22,7 +22,8 @@ _EITHER = "give --rho R alone, or --epsilon E with --delta D"
 def cost_of(options: argparse.Namespace) -> Guarantee:
     """Return the cost of the release, from the options for its privacy loss."""
     for name in ("id", "weights"):
-        if getattr(options, name) is not None and options.contributions is None:
+        given = getattr(options, name, None) is not None
+        if given and options.contributions is None:
             raise ValueError(
                 f"`contributions` must be given with --{name}: --contributions K."
             )

@@ -12,6 +12,7 @@ from dpjax.cli.arguments import (
     audit,
     coverage,
     demo,
+    learn,
     ledger,
     plan,
     predict,
@@ -27,7 +28,7 @@ from dpjax.cli.arguments import (
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, verify, ledger, report),
+    *(schema, release, learn, verify, ledger, report),
     *(predict, query, synthesize, sample),
     *(audit, coverage, demo, plan, sweep),
 )

@@ -153,7 +153,8 @@ def refuse_unwritable(options: argparse.Namespace) -> None:
     """Raise `ValueError` if the file of --out is an input or cannot be written."""
     out = pathlib.Path(options.out).resolve()
     data = file_of(options.data)
-    inputs = [data, options.schema, options.network, options.ledger]
+    network = getattr(options, "network", None)
+    inputs = [data, options.schema, network, options.ledger]
     taken = [pathlib.Path(x).resolve() for x in inputs if x]
     if out in taken or is_among_tables(out, data):
         raise ValueError(
@@ -201,6 +202,8 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, Any]:
         facts |= mechanism.summary()
     n = None if released.n is None else int(released.n)
     facts |= {"integers": released.values.size, "records": n}
+    if released.learned is not None:
+        facts |= {"network": "learned", "edges": sum(map(len, released.net.parents))}
     if ledger is not None:
         facts |= {"spent": plain(ledger.cost), "budget": plain(ledger.limit)}
     return facts

@@ -1,6 +1,6 @@
 """`dpjax release`: make a private release file of a table of sensitive records."""
 
-__all__ = ["run"]
+__all__ = ["about_facts", "run", "write"]
 
 import argparse
 from dataclasses import replace
@@ -19,8 +19,10 @@ from dpjax.cli.options import (
 from dpjax.cli.printing import print_json
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
+from dpjax.privacy import Ledger
 from dpjax.releases.about import about_of
 from dpjax.releases.publish import release
+from dpjax.releases.released import Released
 
 _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
@@ -31,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
     refuse_unwritable(options)
-    about = _about_of(options.about)
+    about = about_facts(options.about)
     ledger = ledger_of(options)
     if ledger is not None:
         ledger.require(budget, options.part)  # before the table is touched
@@ -52,7 +54,13 @@ def run(options: argparse.Namespace) -> None:
             ignore=[*unused, *options.ignore],
             about=about,
         )
-    released = replace(released, hidden_states=options.states)
+    write(replace(released, hidden_states=options.states), options, ledger)
+
+
+def write(
+    released: Released, options: argparse.Namespace, ledger: Ledger | None
+) -> None:
+    """Save a release to --out, and print its cost and what is left of the ledger."""
     released.save(options.out)
     if options.json:
         print_json({"out": options.out, **summary(released, ledger)})
@@ -62,7 +70,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"ledger: {said(ledger.cost)} of {said(ledger.limit)} spent")
 
 
-def _about_of(path: str | None) -> dict[str, str]:
+def about_facts(path: str | None) -> dict[str, str]:
+    """Return the public facts of the file of --about."""
     facts = {} if path is None else parse_json(read_text(path, "about"), "about")
     if not isinstance(facts, dict):
         raise ValueError('`about` must be a JSON object, such as {"title": "…"}.')

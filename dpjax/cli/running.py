@@ -9,7 +9,7 @@ import sys
 
 from dpjax._documents import printable, shown_path
 from dpjax.cli.programs import keep_programs
-from dpjax.releases.file_format import InconsistentRelease
+from dpjax.releases.entries import InconsistentRelease
 from dpjax.runtime.processes import PeerLost
 
 

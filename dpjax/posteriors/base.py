@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key, Records
+from dpjax.data import probabilities
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.evidence import completed, evidence_of, has_unknown
 from dpjax.data.impossible import refuse_undecided
@@ -21,7 +22,6 @@ from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_array
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.noise.keys import study_key
-from dpjax.posteriors import prediction
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import complete, log_joint, refuse_contradictions
 from dpjax.posteriors.random_fields.field import network_of
@@ -247,7 +247,7 @@ class NetworkPosterior(Posterior):
             refuse_contradictions(log_joint(theta, known, self.net, (0,)))
             known = jnp.broadcast_to(known, (n, known.shape[1]))
             return complete(key_records, theta, known, self.net, largest=False)
-        return prediction.sample_records(key_records, theta, self.net, n)
+        return probabilities.sample_records(key_records, theta, self.net, n)
 
     def update(
         self, records: Records | Table, key: Key | None = None
@@ -266,10 +266,10 @@ class NetworkPosterior(Posterior):
         return self._updated(counts.astype(float), key)
 
     def _predict(self, records: Array, target: int) -> Float[Array, "n k"]:
-        return prediction.predict(self._mean(), records, self.net, target)
+        return probabilities.predict(self._mean(), records, self.net, target)
 
     def _score(self, records: Array) -> Float[Array, " n"]:
-        return prediction.log_likelihood(self._mean(), records, self.net)
+        return probabilities.log_likelihood(self._mean(), records, self.net)
 
     def _log_joint(
         self, known: Int[Array, "n d"], group: tuple[int, ...]

@@ -130,6 +130,9 @@ def posterior(
         raise ValueError(f"`noise_aware` must be True or False, got {noise_aware!r}.")
     at_least_zero(increment=increment)
     key = study_key(0) if key is None else key
+    pooled = method in (None, "point-estimate") and noise_aware and plain
+    if released.learned is not None and pooled and not released.is_wide:
+        return _pooled(released.chain, prior, False)
     refusal, learned = None, is_hierarchical(prior)
     for tried in _candidates(released, method, noise_aware):
         if learned and not tried.learns_prior:
@@ -165,6 +168,10 @@ def _of_several(
     if chains:
         key = study_key(0) if key is None else key
         return family_posterior(key, releases, prior, disjoint=disjoint)
+    return _pooled(releases, prior, disjoint)
+
+
+def _pooled(releases: Sequence[Any], prior: Any, disjoint: bool | None) -> Posterior:
     given = 1.0 if prior is None else prior
     return pooled_estimate(releases, given, disjoint=disjoint)
 

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 
 from dpjax._platforms import Sizes, each
 from dpjax._types import Key
+from dpjax.data import probabilities
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors import prediction
 from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.queries import log_joint, tables_at_once
 from dpjax.posteriors.weighted import (
@@ -154,7 +154,7 @@ def _predict(
     draws: Array, log_weights: Array | None, records: Array, net: BayesNet, target: int
 ) -> Array:
     def joint(theta):
-        return prediction.joint(theta, records, net, target)
+        return probabilities.joint(theta, records, net, target)
 
     return jax.nn.softmax(
         weighted_log_mean(jax.lax.map(joint, draws), log_weights), axis=-1
@@ -166,6 +166,6 @@ def _score(
     draws: Array, log_weights: Array | None, records: Array, net: BayesNet
 ) -> Array:
     def score(theta):
-        return prediction.log_likelihood(theta, records, net)
+        return probabilities.log_likelihood(theta, records, net)
 
     return weighted_log_mean(jax.lax.map(score, draws), log_weights)

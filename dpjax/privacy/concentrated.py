@@ -3,7 +3,7 @@
 __all__ = ["ZCDP", "zcdp_budget"]
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from dpjax.privacy.sensitivity import Adjacency
 _ORDERS = 1 + np.geomspace(1e-4, 1e5, 400)  # of Rényi divergences
 _LEAST_DELTA = Fraction(1, 10**30)
 _ROUNDS = 60  # of a search by halves
+_BITS = 60  # after the point, of a root
 _DIGITS = 10**6  # of a chosen order, which need not be exact
 
 
@@ -68,6 +69,23 @@ class ZCDP(Guarantee):
     def numbers_per_record(self, k: int) -> dict[str, Fraction]:
         """Return ρ / k², exactly."""
         return {"rho": self.rho / k**2}
+
+    @property
+    def choice_epsilon(self) -> Fraction:
+        """The largest ε of a draw by the exponential mechanism: √(8ρ), rounded down."""
+        squared = (8 * self.rho.numerator << 2 * _BITS) // self.rho.denominator
+        return Fraction(math.isqrt(squared), 1 << _BITS)
+
+    def of_choice(self, epsilon: Fraction) -> "ZCDP":
+        """Return ρ = ε² / 8, since probabilities change by factors in a range of e^ε.
+
+        For two neighbours, the log-ratios of the probabilities of all outputs are in an
+        interval of length ε.
+
+        Reference:
+            Cesar & Rogers (ALT 2021), for mechanisms of bounded range.
+        """
+        return replace(self, rho=epsilon**2 / 8)
 
     @property
     def bound(self) -> Fraction:

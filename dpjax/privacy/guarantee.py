@@ -178,6 +178,30 @@ class Guarantee(Unit, abc.ABC):
         """Return each number minus the number of `spent`, < 0 if overspent, by name."""
         return {x: y - spent.numbers[x] for x, y in self.numbers.items()}
 
+    def share(self: Kind, part: Fraction) -> Kind:
+        """Return this class with `part` ≥ 0 of each number."""
+        return replace(self, **{x: y * part for x, y in self.numbers.items()})
+
+    def minus(self: Kind, spent: "Guarantee") -> Kind:
+        """Return what is left after `spent`; `ValueError` if that is more than this."""
+        return replace(self, **self.remaining(type(self).of(spent)))
+
+    @property
+    def choice_epsilon(self) -> Fraction:
+        """The largest ε of a draw by the exponential mechanism that this pays for.
+
+        The mechanism draws an output with probability proportional to e^(ε s / 2Δ),
+        where s is the score of the output, with the sensitivity Δ.
+        """
+        raise ValueError(
+            "`budget` must be of kind pure-dp or zcdp to choose a structure, got "
+            f"{self.kind}."
+        )
+
+    def of_choice(self: Kind, epsilon: Fraction) -> Kind:
+        """Return the cost of a draw by the exponential mechanism with this ε."""
+        raise NotImplementedError
+
     def fits(self, budget: "Guarantee") -> bool:
         """Return whether this guarantee is at least as strong as `budget`."""
         if self.adjacency != budget.adjacency:

@@ -14,7 +14,7 @@ __all__ = [
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -68,6 +68,15 @@ class PureDP(Guarantee):
     def numbers_per_record(self, k: int) -> dict[str, Fraction]:
         """Return ε / k, exactly."""
         return {"epsilon": self.epsilon / k}
+
+    @property
+    def choice_epsilon(self) -> Fraction:
+        """The largest ε of a draw by the exponential mechanism, which is this ε."""
+        return self.epsilon
+
+    def of_choice(self, epsilon: Fraction) -> "PureDP":
+        """Return ε-DP, the guarantee of the exponential mechanism."""
+        return replace(self, epsilon=epsilon)
 
     def divergence(self, one: Law, other: Law) -> float:
         """Return the largest absolute log-ratio of an output's two probabilities."""

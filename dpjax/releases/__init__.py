@@ -5,10 +5,12 @@ __all__ = [
     "Released",
     "UnreadableRelease",
     "consistent",
+    "learn",
     "load",
     "release",
 ]
 
-from dpjax.releases.file_format import InconsistentRelease, UnreadableRelease
+from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
+from dpjax.releases.learn import learn
 from dpjax.releases.publish import release
 from dpjax.releases.released import Released, consistent, load

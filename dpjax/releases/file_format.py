@@ -6,13 +6,13 @@ must equal the file that was read. Files are written in the canonical form of RF
 (format version 3 and later); those of versions 1 and 2 are read by their own rule.
 """
 
-__all__ = ["InconsistentRelease", "UnreadableRelease", "dump", "parse"]
+__all__ = ["dump", "parse"]
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array
 
 from dpjax._documents import (
     canonical_json,
@@ -23,14 +23,21 @@ from dpjax._documents import (
 )
 from dpjax._version import __version__
 from dpjax.data.bayes_net import BayesNet
-from dpjax.data.categorical import Categorical
-from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import MECHANISMS, ExactMechanism, ParameterMechanism
-from dpjax.noise.discrete_laplace import LARGEST, WIDEST
-from dpjax.privacy import REPLACE_ONE, Adjacency, guarantee_of
+from dpjax.mechanisms import MECHANISMS, ParameterMechanism
+from dpjax.noise.discrete_laplace import LARGEST
+from dpjax.privacy import exact_epsilon, guarantee_of
 from dpjax.releases.about import about_of
+from dpjax.releases.entries import (
+    InconsistentRelease,
+    UnreadableRelease,
+    parse_number_of_records,
+    parse_values,
+    parse_variables,
+    refuse_missing,
+)
 from dpjax.releases.exact_levels import exact_level, parsed_level, with_levels
+from dpjax.releases.learned import Learned
 from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 3
@@ -39,30 +46,15 @@ _LONGEST_NAME = 40
 _MOST_UNLISTED = 100_000  # levels that a file need not list
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
-Parts = tuple[
-    Array | np.ndarray,
-    Statistic,
-    ExactMechanism,
-    int | None,
-    int | None,
-    int,
-    tuple[tuple[str, str], ...],
-]
-"""Values, statistic, mechanism, public n, suggested number of hidden states, the most
-rows of a person, and public facts."""
+_SHARED = {"library", "records", "variables", "impossible"}  # with earlier releases
+
+Make = Callable[..., Any]
+"""A function that makes a `Released`, whose module imports this one."""
 
 
-class UnreadableRelease(ValueError):
-    """Raised if a file is not a complete release file of a supported format."""
-
-
-class InconsistentRelease(ValueError):
-    """Raised if entries of a release file contradict each other."""
-
-
-def dump(parts: Parts) -> str:
-    """Return the text of a release file; equal releases have equal texts."""
-    content = _describe(parts)
+def dump(released: Any) -> str:
+    """Return the text of a release's file; equal releases have equal texts."""
+    content = _describe(released)
     document = {
         "format": FORMAT,
         "version": max(_CANONICAL, _version(content)),
@@ -71,8 +63,12 @@ def dump(parts: Parts) -> str:
     return canonical_json({**document, "sha256": _digest(document)}) + "\n"
 
 
-def parse(text: str) -> Parts:
+def parse(text: str, make: Make) -> Any:
     """Parse and verify a release file.
+
+    Args:
+        text: the content of the file.
+        make: the class `Released`.
 
     Raises:
         UnreadableRelease: if the text is damaged or truncated, is not of a release, or
@@ -83,7 +79,7 @@ def parse(text: str) -> Parts:
     try:
         is_canonical = version >= _CANONICAL
         content = with_levels(stated, parsed_level) if is_canonical else stated
-        derived = _derive(content)
+        derived = _derive(content, make, len(content["variables"]) - 1)
         library = content["library"]  # the version that made the file
         if not isinstance(library, str) or len(library) > _LONGEST_NAME:
             raise InconsistentRelease("`library` must be the name of a version.")
@@ -136,7 +132,8 @@ def _version(content: dict[str, Any]) -> int:
 
     It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
     samples of some families did, a combination of levels is impossible, a person has
-    several rows, or a number is beyond 2^29. It is 3 if public facts are stated.
+    several rows, or a number is beyond 2^29. It is 3 if public facts are stated, or
+    the network was learned.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -145,7 +142,7 @@ def _version(content: dict[str, Any]) -> int:
     wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
     several = "contributions" in content["guarantee"]
     lowest = 2 if new or wide or several or "impossible" in content else 1
-    lowest = _CANONICAL if "about" in content else lowest
+    lowest = _CANONICAL if {"about", "learned"} & {*content} else lowest
     statistic = STATISTICS[content["statistic"]["kind"]]
     mechanism = MECHANISMS[content["mechanism"]["kind"]]
     if issubclass(mechanism, ParameterMechanism) and "family" in content["statistic"]:
@@ -155,22 +152,26 @@ def _version(content: dict[str, Any]) -> int:
     return max(lowest, statistic.format_version, mechanism.format_version)
 
 
-def _derive(content: dict[str, Any]) -> Parts:
-    """Rebuild a release from the entries of a file that others do not determine."""
-    values = _parse_values(content["values"])
-    variables = _parse_variables(content["variables"], _MOST_UNLISTED + values.size)
+def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
+    """Rebuild a release from the entries of a file that others do not determine.
+
+    There may be at most `most` earlier releases.
+    """
+    values = parse_values(content["values"])
+    variables = parse_variables(content["variables"], _MOST_UNLISTED + values.size)
     schema = Schema([*variables.values()])
     adjacency = content["guarantee"]["adjacency"]
     described = content["mechanism"]
     maker = MECHANISMS[described["kind"]]
     statistic = _derive_statistic(content, schema)
-    _refuse_missing(values, statistic, maker)
+    refuse_missing(values, statistic, maker)
     if "impossible" in content:  # now that the tables are known to be no larger
         schema = Schema([*schema.values()], impossible=content["impossible"])
         statistic = _derive_statistic(content, schema)
     cost = guarantee_of(content["guarantee"])
-    n = _parse_number_of_records(content["records"], adjacency)
-    each = cost.per_record()
+    n = parse_number_of_records(content["records"], adjacency)
+    learned = _derive_learned(content, make, most)
+    each = cost.per_record() if learned is None else learned.cost_of_tables(cost)
     mechanism = maker.from_description(described, statistic, each, n)
     if not mechanism.accepts(statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
@@ -185,7 +186,20 @@ def _derive(content: dict[str, Any]) -> Parts:
     about = about_of(content.get("about"))
     if "about" in content and not about:
         raise InconsistentRelease("`about` must have a fact, or be left out.")
-    return values, statistic, mechanism, n, states, cost.contributions, about
+    rest = states, cost.contributions, about, learned
+    return make(values, statistic, mechanism, n, *rest)
+
+
+def _derive_learned(content: dict[str, Any], make: Make, most: int) -> Learned | None:
+    """Rebuild how a network was learned; the earlier release shares the variables."""
+    stated = content.get("learned")
+    if stated is None:
+        return None
+    if most < 1:
+        raise InconsistentRelease("`learned` must have fewer releases than variables.")
+    shared = {key: x for key, x in content.items() if key in _SHARED}
+    earlier = _derive({**stated["earlier"], **shared}, make, most - 1)
+    return Learned(earlier, exact_epsilon(stated["epsilon"]))
 
 
 def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
@@ -197,32 +211,33 @@ def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
     return kind.from_description(stated, columns, net, adjacency)
 
 
-def _refuse_missing(
-    values: np.ndarray, statistic: Statistic, kind: type[ExactMechanism]
-) -> None:
-    least = statistic.least_length if kind.additive else 0
-    if values.size < least or (kind.additive and values.shape != (statistic.length,)):
-        raise InconsistentRelease("`values` must be all of what was measured.")
-
-
-def _describe(parts: Parts) -> dict[str, Any]:
-    values, statistic, mechanism, n, hidden_states, contributions, about = parts
-    net = statistic.network
+def _describe(released: Any) -> dict[str, Any]:
+    statistic, mechanism = released.statistic, released.mechanism
+    net, states, about = statistic.network, released.hidden_states, released.about
     impossible = {} if net is None else net.schema.to_json()
     return {
         "library": f"dpjax {__version__}",
-        "guarantee": mechanism.guarantee().of_group(contributions).describe(),
-        "records": n,
+        "guarantee": released.guarantee().describe(),
+        "records": None if released.n is None else int(released.n),
         "variables": [{"name": v.name, **v.to_json()} for v in statistic.variables],
         "parents": net and net.parent_names(),
         **{k: x for k, x in impossible.items() if k == "impossible"},
         "statistic": statistic.describe(),
         **mechanism.derived_facts(),
         "mechanism": mechanism.describe(),
-        "values": np.asarray(values).astype(np.int64).tolist(),
-        **({} if hidden_states is None else {"hidden_states": hidden_states}),
+        "values": np.asarray(released.values).astype(np.int64).tolist(),
+        **({} if states is None else {"hidden_states": states}),
         **({"about": dict(about)} if about else {}),
+        **_describe_learned(released.learned),
     }
+
+
+def _describe_learned(learned: Learned | None) -> dict[str, Any]:
+    if learned is None:
+        return {}
+    content = _describe(learned.earlier)
+    earlier = {key: x for key, x in content.items() if key not in _SHARED}
+    return {"learned": {"epsilon": str(learned.epsilon), "earlier": earlier}}
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:
@@ -242,46 +257,6 @@ def _same(place: str, stated: object, derived: object) -> None:
             f"`release` must state what is derived from it, {place} differs"
             f"{f': {shown}' if len(shown) < 200 else ''}."
         )
-
-
-def _parse_variables(
-    described: list[dict[str, Any]], most: int
-) -> dict[str, AnyVariable]:
-    """Make the variables, which may have `most` levels that the file does not list."""
-    variables, unlisted = {}, 0
-    for entries in described:
-        name = entries["name"]
-        if "bins" in entries:
-            raise InconsistentRelease("`variables` must state the edges of bins.")
-        variable = declared(name, {k: x for k, x in entries.items() if k != "name"})
-        variables[name] = variable
-        if isinstance(variable, Categorical) and not variable.listed:
-            unlisted += variable.size
-        if unlisted > most:
-            raise InconsistentRelease("`variables` must have fewer levels.")
-    return variables
-
-
-def _parse_number_of_records(n: object, adjacency: Adjacency) -> int | None:
-    if adjacency != REPLACE_ONE:
-        if n is not None:
-            raise InconsistentRelease("`records` must be null where n is private.")
-        return None
-    if type(n) is not int or not 1 <= n <= WIDEST:
-        raise InconsistentRelease("`records` must be the number n, from 1 to 2^53.")
-    return n
-
-
-def _parse_values(values: object) -> np.ndarray:
-    if not isinstance(values, list) or not values:
-        raise InconsistentRelease("`values` must be a list of integers.")
-    rows = values if isinstance(values[0], list) else [values]
-    lengths = {len(row) if isinstance(row, list) else None for row in rows}
-    if len(lengths) != 1 or None in lengths:
-        raise InconsistentRelease("`values` must be lists of equal length.")
-    if any(type(x) is not int or abs(x) > WIDEST for row in rows for x in row):
-        raise InconsistentRelease("`values` must be integers between -2^53 and 2^53.")
-    return np.array(values, np.int64)
 
 
 def _digest(document: dict[str, Any]) -> str:

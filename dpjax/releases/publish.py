@@ -1,6 +1,6 @@
 """The function `release`, which charges a ledger and draws private values."""
 
-__all__ = ["release"]
+__all__ = ["budget_for", "refuse_empty", "refuse_part", "release"]
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -124,8 +124,8 @@ def release(
             "`contributions` must be given with an `id`, as the most rows of a person, "
             "and with `weights`, as the largest weight."
         )
-    budget = _budget(what, epsilon, adjacency, contributions, budget, ledger)
-    _refuse_part(part, ledger)
+    budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
+    refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
     recipe = recipe_of(mechanism)
     recipe = recipe.per_record(k) if k > 1 else recipe
@@ -148,7 +148,7 @@ def release(
         )  # fmt: skip
         table = [kept]  # in batches, so that no program has their number as a shape
     exact, size = measured(statistic, table, rows, largest=tried.largest)
-    _refuse_empty(size, budget.adjacency)
+    refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
     if ledger is not None:
@@ -186,20 +186,21 @@ def _check_columns(
             )
 
 
-def _refuse_part(part: str | None, ledger: Ledger | None) -> None:
+def refuse_part(part: str | None, ledger: Ledger | None) -> None:
+    """Raise `ValueError` if a part is given without a ledger."""
     if part is not None and ledger is None:
         raise ValueError("`part` must be given with a `ledger`, got one without.")
 
 
-def _budget(
-    what: BayesNet | MixedNet | Statistic,
+def budget_for(
+    what: object,
     epsilon: Epsilon | None,
     adjacency: Adjacency | None,
     contributions: int | None,
     budget: Guarantee | None,
     ledger: Ledger | None,
 ) -> Guarantee:
-    """Return the guarantee to spend, from the arguments of `release`."""
+    """Return the guarantee to spend, from the arguments of `release` or `learn`."""
     if budget is None:
         known = adjacency or _adjacency_of(what, ledger)
         rows = 1 if contributions is None else contributions
@@ -254,7 +255,8 @@ def _adjacency_of(what: object, ledger: Ledger | None) -> Adjacency:
     return stated
 
 
-def _refuse_empty(n: int, adjacency: Adjacency) -> None:
+def refuse_empty(n: int, adjacency: Adjacency) -> None:
+    """Raise `ValueError` if a table without records has the public number 0."""
     if n == 0 and adjacency == REPLACE_ONE:
         raise ValueError(
             "`table` must not be empty under replace-one, where n is public and no "

@@ -22,43 +22,14 @@ from dpjax._types import Cells, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import ExactMechanism, Mechanism, ParameterMechanism
-from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import Adjacency, Guarantee, unit_of
 from dpjax.releases import file_format
 from dpjax.releases.about import about_of
+from dpjax.releases.entries import UnreadableRelease
+from dpjax.releases.learned import Learned
+from dpjax.releases.wide import as_number, as_values, is_wide, of_any_library
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.projection import project
-
-_MOST_INT = (1 << 31) - 1
-
-
-def _of_any_library(values: Any) -> Any:
-    """Return the values unchanged; wide ones are a NumPy array, and not a `Flat`."""
-    return values
-
-
-def _as_values(values: Any, statistic: Statistic, n: Any) -> Any:
-    """Return 64-bit integers as 32-bit ones if all fit, or else as exact doubles."""
-    if not isinstance(values, np.ndarray) or values.dtype != np.int64:
-        return values
-    if _is_wide(values, statistic, n):
-        return values.astype(np.float64)
-    return jnp.asarray(values.astype(np.int32))
-
-
-def _is_wide(values: np.ndarray, statistic: Statistic, n: Any) -> bool:
-    """Whether 32 bits are too few for the numbers, or for the sum of a table."""
-    sizes = np.abs(values)
-    layout = statistic.measured if isinstance(statistic, TableStatistic) else None
-    sums = sizes
-    if layout is not None and sizes.shape[-1] == layout.length:
-        sums = np.add.reduceat(sizes, layout.offsets[:-1], axis=-1)
-    most = max(sizes.max(initial=0), 0 if n is None else n)
-    return bool(most > LARGEST or sums.max(initial=0) > _MOST_INT)
-
-
-def _as_number(n: Any) -> Any:
-    return float(n) if isinstance(n, int) and n > _MOST_INT else n
 
 
 class Released(Unpickled, eqx.Module):
@@ -80,6 +51,8 @@ class Released(Unpickled, eqx.Module):
             event log; None for no suggestion.
         contributions: the most rows of a person; they are all protected together.
         about: public facts for readers, as pairs of a name and a text (see `release`).
+        learned: how the network was learned from an earlier release (see `learn`); None
+            for a public network.
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -88,20 +61,24 @@ class Released(Unpickled, eqx.Module):
 
     _instead: ClassVar[str] = "`save` it to a file, which `dpjax.load` checks"
 
-    values: Flat = eqx.field(converter=_of_any_library)
+    values: Flat = eqx.field(converter=of_any_library)
     statistic: Statistic = eqx.field(static=True)
     mechanism: Mechanism
-    n: Scalar | None = eqx.field(converter=_as_number)
+    n: Scalar | None = eqx.field(converter=as_number)
     hidden_states: int | None = eqx.field(static=True, default=None)
     contributions: int = eqx.field(static=True, default=1)
     about: tuple[tuple[str, str], ...] = eqx.field(
         static=True, default=(), converter=about_of
     )
+    learned: Learned | None = None
 
     def __post_init__(self):
-        self.values = _as_values(self.values, self.statistic, self.n)
+        self.values = as_values(self.values, self.statistic, self.n)
 
     def __check_init__(self):
+        if self.learned is not None:
+            net = self.statistic.network
+            self.learned.check(net, self.n, self.adjacency, self.contributions)
         if isinstance(self.mechanism, ParameterMechanism):
             return
         if jnp.shape(self.values)[-1:] != (self.statistic.length,):
@@ -125,7 +102,7 @@ class Released(Unpickled, eqx.Module):
         """
         values: Any = self.values
         is_double = isinstance(values, np.ndarray) and values.dtype == np.float64
-        return is_double and _is_wide(values, self.statistic, self.n)
+        return is_double and is_wide(values, self.statistic, self.n)
 
     @property
     def net(self) -> BayesNet:
@@ -152,9 +129,12 @@ class Released(Unpickled, eqx.Module):
         """Return the privacy cost of the release, for a person with all its rows.
 
         It is the mechanism's guarantee for one row, converted to a group of
-        `contributions` rows.
+        `contributions` rows, and the cost of learning the network, if it was learned.
         """
-        return self.mechanism.guarantee().of_group(self.contributions)
+        tables = self.mechanism.guarantee()
+        if self.learned is None:
+            return tables.of_group(self.contributions)
+        return self.learned.cost(tables, self.contributions)
 
     def counts(self) -> Cells:
         """Return the noisy counts of all tables, in the order of `statistic.layout`.
@@ -178,6 +158,12 @@ class Released(Unpickled, eqx.Module):
         if statistic.network is None:
             names = [tuple(names[i] for i in group) for group in layout.groups]
         return dict(zip(names, layout.split(self.counts()), strict=True))
+
+    @property
+    def chain(self) -> "tuple[Released, ...]":
+        """This release, and before it the ones from which its network was learned."""
+        before = () if self.learned is None else self.learned.earlier.chain
+        return *before, self
 
     @property
     def counted(self) -> TableStatistic:
@@ -222,15 +208,12 @@ class Released(Unpickled, eqx.Module):
                 "`mechanism` must be exact to be saved, got "
                 f"{type(self.mechanism).__name__}, which is for studies."
             )
-        n = None if self.n is None else int(self.n)
-        made = self.values, self.statistic, self.mechanism, n
-        rest = self.hidden_states, self.contributions, self.about
-        return file_format.dump((*made, *rest))
+        return file_format.dump(self)
 
     @classmethod
     def from_text(cls, text: str) -> "Released":
         """Read and verify the content of a release file, with the errors of `load`."""
-        return cls(*file_format.parse(text))
+        return file_format.parse(text, cls)
 
     def __repr__(self) -> str:
         try:
@@ -282,5 +265,5 @@ def load(path: str | os.PathLike) -> Released:
     try:
         text = read_text(path, "release")
     except ValueError as error:
-        raise file_format.UnreadableRelease(str(error)) from None
+        raise UnreadableRelease(str(error)) from None
     return Released.from_text(text)

@@ -22,6 +22,7 @@ from dpjax._checks import typed_key, whole
 from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.probabilities import sample_records
 from dpjax.families.conjugate_base import probability
 from dpjax.mechanisms import Mechanism
 from dpjax.mechanisms.recipes import Recipe, recipe_of
@@ -37,7 +38,6 @@ from dpjax.posteriors import (
     widen,
 )
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, budget_of, exact_epsilon
 from dpjax.releases.released import Released

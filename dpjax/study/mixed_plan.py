@@ -26,12 +26,12 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import declared
 from dpjax.data.mixed_net import MixedNet
+from dpjax.data.probabilities import sample_records
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.posteriors import posterior
 from dpjax.posteriors.laws import laplace_scale
-from dpjax.posteriors.prediction import sample_records
 from dpjax.posteriors.priors import flatten
 from dpjax.privacy import REPLACE_ONE, PureDP
 from dpjax.releases.released import Released

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
-from dpjax.posteriors.prediction import sample_records
+from dpjax.data.probabilities import sample_records
 from dpjax.statistics import NetworkCounts
 from dpjax.study.experiments.learners import TableLearner
 from dpjax.study.metrics import table_errors

@@ -22,7 +22,7 @@ from dpjax.mechanisms import (
     SplitLaplace,
 )
 from dpjax.privacy import PureDP
-from dpjax.releases import file_format
+from dpjax.releases import Released, file_format
 from dpjax.statistics import FourierCoefficients, NetworkCounts, Sufficient
 from tests.helpers import release_files
 
@@ -111,7 +111,8 @@ def released(statistic, mechanism, values=None, n=5, rows=1) -> bytes:
     if values is None:
         values = np.zeros(statistic.length, np.int32)
     values = jnp.asarray(values, jnp.int32)
-    return file_format.dump((values, statistic, mechanism, n, None, rows, ())).encode()
+    made = Released(values, statistic, mechanism, n, contributions=rows)
+    return made.to_text().encode()
 
 
 def noisy(statistic, adjacency=ONE) -> bytes:

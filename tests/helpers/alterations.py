@@ -14,7 +14,7 @@ __all__ = [
 
 import json
 
-from dpjax.releases import file_format
+from dpjax.releases import Released
 from tests.recorded.cases import FORMATS, RELEASES
 
 DOCUMENTS = {name: json.loads(x.read_text("utf-8")) for name, x in RELEASES.items()}
@@ -25,7 +25,7 @@ LEDGERS = {
 
 def newest(name):
     """A recorded release as it is written today."""
-    return json.loads(file_format.dump(file_format.parse(RELEASES[name].read_text())))
+    return json.loads(Released.from_text(RELEASES[name].read_text()).to_text())
 
 
 def put(*path):

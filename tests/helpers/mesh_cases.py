@@ -8,7 +8,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import dpjax as dp
 from dpjax import _platforms
 from dpjax._platforms import CPU
-from dpjax.posteriors import prediction
+from dpjax.data import probabilities
 from dpjax.posteriors.exact import star_predictions
 from dpjax.posteriors.exact.exact_posterior import sums_of
 from dpjax.posteriors.exact.windows import Windows
@@ -60,8 +60,8 @@ def predictions():
     _platforms.CPU = CPU._replace(numbers=1 << 13)  # several blocks of many records
     theta = LAYOUT.normalise(jnp.arange(1.0, 1 + LAYOUT.length))
     for function, *static in (
-        (prediction.predict, NET, 0),
-        (prediction.log_likelihood, NET),
+        (probabilities.predict, NET, 0),
+        (probabilities.log_likelihood, NET),
         (star_predictions.predict, 0),
         (star_predictions.log_likelihood,),
     ):
@@ -69,7 +69,7 @@ def predictions():
         given = stars() if is_star else theta
         compiled = function.lower(given, jax.device_put(records, sharded), *static)
         text = compiled.compile().as_text()
-        assert " while(" in text or function is prediction.log_likelihood
+        assert " while(" in text or function is probabilities.log_likelihood
         for exchange in ("all-gather", "all-reduce", "all-to-all", "collective"):
             assert exchange not in text, (function, exchange)
         found = function(given, jax.device_put(records, sharded), *static)

@@ -8,7 +8,7 @@ _POSTERIOR = _TESTS + "test_the_posterior_gives_impossible_combinations_no_proba
 _FILE = _TESTS + "test_a_release_with_zeros_is_saved_and_checked"
 _ORDER = _TESTS + "test_cells_are_excluded_whatever_the_order_of_variables"
 _PUBLISH, _FORMAT = "releases/publish.py", "releases/file_format.py"
-_PLUG_IN, _PREDICTION = "posteriors/plug_in.py", "posteriors/prediction.py"
+_PLUG_IN, _PREDICTION = "posteriors/plug_in.py", "data/probabilities.py"
 
 MUTANTS = tuple(
     Mutant("record read by others", f"impossible: {what}", file, old, new, (test,))

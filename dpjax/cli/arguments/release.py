@@ -1,6 +1,6 @@
 """The arguments of `dpjax release`."""
 
-__all__ = ["add"]
+__all__ = ["add", "add_about", "add_id", "add_ledger", "add_losses"]
 
 from dpjax.cli.arguments.choices import recipes
 from dpjax.cli.arguments.models import add_model_options
@@ -26,7 +26,7 @@ def add(commands) -> None:
         choices=recipes(),
         default="laplace",
     )
-    _add_losses(command)
+    add_losses(command)
     command.many(
         "--split",
         "TABLE=EPSILON",
@@ -35,8 +35,17 @@ def add(commands) -> None:
         "share a part, as in x,y=1/2",
     )
     command.common("--adjacency", "--contributions")
+    add_id(command)
     _add_columns(command)
     command.common("--out", more=": the release, which is public", required=True)
+    add_about(command)
+    add_ledger(command)
+    command.common("--ignore")
+    _add_choices(command)
+
+
+def add_about(command: Parser) -> None:
+    """Declare --about."""
     command.add_argument(
         "--about",
         metavar="FILE",
@@ -44,12 +53,10 @@ def add(commands) -> None:
         "release: title, description, record (what a row is), period, region, "
         "steward, contact, published, use",
     )
-    _add_ledger(command)
-    command.common("--ignore")
-    _add_choices(command)
 
 
-def _add_losses(command: Parser) -> None:
+def add_losses(command: Parser) -> None:
+    """Declare --epsilon, --rho and --delta."""
     command.common("--epsilon", required=False)
     command.add_argument(
         "--rho",
@@ -63,7 +70,8 @@ def _add_losses(command: Parser) -> None:
     )
 
 
-def _add_ledger(command: Parser) -> None:
+def add_ledger(command: Parser) -> None:
+    """Declare --ledger and what it needs."""
     command.common("--ledger")
     command.add_argument(
         "--budget",
@@ -83,13 +91,17 @@ def _add_ledger(command: Parser) -> None:
     )
 
 
-def _add_columns(command: Parser) -> None:
+def add_id(command: Parser) -> None:
+    """Declare --id."""
     command.add_argument(
         "--id",
         metavar="COLUMN",
         help="column that says whose row it is: at most K rows of each person are kept "
         "(add-remove only)",
     )
+
+
+def _add_columns(command: Parser) -> None:
     command.add_argument(
         "--multiplicity",
         metavar="COLUMN",

@@ -27,6 +27,7 @@ from jaxtyping import Array, Float, Int
 
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
+from dpjax.data.probabilities import sample_records
 from dpjax.posteriors.gibbs.replacement import (
     contributions,
     log_law,
@@ -35,7 +36,6 @@ from dpjax.posteriors.gibbs.replacement import (
 )
 from dpjax.posteriors.laws import joint_law_of
 from dpjax.posteriors.plug_in import draw_tables
-from dpjax.posteriors.prediction import sample_records
 from dpjax.privacy import ADD_REMOVE
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic

@@ -19,8 +19,8 @@ from jaxtyping import Array
 
 from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Key
+from dpjax.data.probabilities import sample_records
 from dpjax.posteriors.laws import joint_law_of
-from dpjax.posteriors.prediction import sample_records
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 

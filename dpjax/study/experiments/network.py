@@ -13,6 +13,7 @@ from dpjax._checks import array_of, one_of, positive, whole
 from dpjax._private import Unpickled
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.probabilities import log_likelihood, predict, sample_records
 from dpjax.mechanisms import (
     ContinuousKNorm,
     DiscreteLaplace,
@@ -21,7 +22,6 @@ from dpjax.mechanisms import (
     NetworkPosteriorSampler,
 )
 from dpjax.mechanisms.recipes import Recipe
-from dpjax.posteriors.prediction import log_likelihood, predict, sample_records
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,

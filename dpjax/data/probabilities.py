@@ -1,4 +1,4 @@
-"""Predictions from conditional probability tables, in bounded memory.
+"""Probabilities and draws of records from a network's tables, in bounded memory.
 
 All functions are compiled. `theta` is the vector of all probabilities, in the order of
 `net.layout`, and the network is static.

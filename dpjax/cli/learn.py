@@ -1,0 +1,40 @@
+"""`dpjax learn`: learn a network and its tables from a table of sensitive records."""
+
+__all__ = ["run"]
+
+import argparse
+
+from dpjax.cli.budgets import cost_of, ledger_of
+from dpjax.cli.databases import opened
+from dpjax.cli.options import refuse_unwritable, saying
+from dpjax.cli.release import about_facts, write
+from dpjax.data.schema import Schema
+from dpjax.mechanisms.recipes import Auto, Gaussian
+from dpjax.releases.learn import learn
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run `dpjax learn` with the given options."""
+    if options.mechanism is None:
+        concentrated = options.rho is not None or options.delta is not None
+        options.mechanism = (Gaussian if concentrated else Auto).kind
+    budget = cost_of(options)
+    schema = Schema.from_json(options.schema)
+    refuse_unwritable(options)
+    about = about_facts(options.about)
+    ledger = ledger_of(options)
+    doing = saying("learn", "choosing edges and drawing private tables")
+    with opened(options.data) as table, doing:
+        released = learn(
+            schema,
+            table,
+            budget=budget,
+            id=options.id,
+            degree=options.degree,
+            mechanism=options.mechanism,
+            ledger=ledger,
+            part=options.part,
+            ignore=options.ignore,
+            about=about,
+        )
+    write(released, options, ledger)
