@@ -25,6 +25,8 @@ STUDY = f"--network naive-bayes:t --schema none.json {' '.join(BUDGET)}"
 WRONG = {
     "schema": "none.csv --out draft.json",
     "release": f"data.csv {STUDY} --out o.json",
+    "learn": "data.csv --schema none.json --epsilon 1 --adjacency replace-one "
+    "--out o.json",
     "verify": "none.json",
     "ledger": "none.jsonl",
     "report": "r.json --out r.pdf",

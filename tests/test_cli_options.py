@@ -15,13 +15,13 @@ DIFFERENT = {
     },
     "--epsilon": {
         "default": "audit uses invented data, which cost nothing",
-        "required": "as for its default; and release may have rho in its place",
+        "required": "as for its default; release and learn may have rho in its place",
     },
     "--level": {"default": "predict refuses a level where there is no interval"},
     "--mechanism": {
         "action": "plan and audit compare several",
         "choices": "audit has more, plan those that cost ε, coverage those on counts",
-        "default": "plan and audit compare several",
+        "default": "plan and audit compare several; learn has one for each budget",
     },
     "--model": {"choices": "no study of every model, and no plan of marginals"},
     "--n": {"required": "synthesize takes that of the release"},

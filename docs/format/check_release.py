@@ -30,6 +30,7 @@ FOURIER, PRINTED = "fourier-coefficients", "fourier-coefficients-as-printed"
 LAPLACE, SPLIT = "discrete-laplace", "split-discrete-laplace"
 GAUSSIAN = "discrete-gaussian"
 NOISES = (LAPLACE, SPLIT, GAUSSIAN)
+SHARED = ("library", "records", "variables")  # by a release and earlier ones
 EPSILON, DELTA, RHO = "epsilon", "delta", "rho"
 NUMBERS = {"pure-dp": [EPSILON], "approximate-dp": [EPSILON, DELTA], "zcdp": [RHO]}
 MARKS = {"missing", "missing_values"}
@@ -623,6 +624,19 @@ def check_release(document):
     digest = sha256(canonical(rest) if version >= 3 else escaped(content))
     need(document["sha256"] == digest, "the hash differs")
     yield "hash", f"SHA-256 of the canonical form is {digest}"
+    optional = ["hidden_states", *["about", "learned"][: 2 * (version >= 3)]]
+    entries = set(content) - {"hidden_states", "about"}
+    members(content, entries | {*SHARED}, optional, "`content`")
+    check_about(content.get("about", {"title": "none"}))
+    library = content["library"]
+    need(isinstance(library, str) and len(library) <= 40, "`library` is no name")
+    integer(content.get("hidden_states", 1), 1, MOST, "`hidden_states`")
+    entries = {x: content[x] for x in entries}
+    yield from check_entries(entries, version)
+
+
+def check_entries(content, version):
+    """Yield the facts of the entries of a release, or of an earlier one."""
     statistic, mechanism = content.get("statistic"), content.get("mechanism")
     for entry in (statistic, mechanism):
         need(isinstance(entry, dict), "`statistic` or `mechanism` is not an object")
@@ -633,14 +647,9 @@ def check_release(document):
         raise NotCovered("impossible combinations of levels")
     squared = mechanism["kind"] == GAUSSIAN
     need(version >= 3 or not squared, "Gaussian noise needs version 3")
-    required = "guarantee library mechanism parents records statistic values variables"
-    required = [*required.split(), *["sensitivity"][: mechanism["kind"] != SPLIT]]
-    optional = ["hidden_states", *["about"][: version >= 3]]
-    members(content, required, optional, "`content`")
-    check_about(content.get("about", {"title": "none"}))
-    library = content["library"]
-    need(isinstance(library, str) and len(library) <= 40, "`library` is no name")
-    integer(content.get("hidden_states", 1), 1, MOST, "`hidden_states`")
+    required = ["guarantee", "mechanism", "parents", "statistic", "values", *SHARED]
+    required += ["sensitivity"][: mechanism["kind"] != SPLIT]
+    members(content, required, ["learned"], "`content`")
     (budget, *more), near, rows = guarantee(content["guarantee"])
     need(more == [0][squared:], "the guarantee is not one of this kind of noise")
     yield "guarantee", f"{in_words((budget, *more))}, {near}, for {unit(rows)}"
@@ -649,7 +658,62 @@ def check_release(document):
     if public:
         integer(content["records"], 1, MOST, "`records`")
     each = budget / rows ** (2 if squared else 1)
+    if "learned" in content:
+        yield from check_learned(content, version)
+        each = budget_of_tables(content)
     yield from check_measured(content, version, near, each)
+
+
+# ---- Networks that were learned from earlier releases.
+
+
+def depth_of(content):
+    """Return the number of earlier releases."""
+    depth = 0
+    while "learned" in content:
+        stated = members(content["learned"], ["epsilon", "earlier"], (), "`learned`")
+        content, depth = stated["earlier"], depth + 1
+        need(isinstance(content, dict), "`earlier` is not an object")
+    return depth
+
+
+def budget_of_tables(content):
+    """Return what is left for the tables of one row, in ε or ρ."""
+    draws = len(content["variables"]) - depth_of(content)
+    stated = content["learned"]
+    (budget, *_), near, rows = guarantee(content["guarantee"])
+    (before, *_), other, same = guarantee(stated["earlier"].get("guarantee"))
+    one = content["guarantee"]["kind"] == stated["earlier"]["guarantee"]["kind"]
+    need(one and (near, rows) == (other, same), "the earlier guarantee is another one")
+    squared = content["mechanism"]["kind"] == GAUSSIAN
+    epsilon = fraction(stated["epsilon"], "the ε of a draw")
+    need(draws >= 1, "there are more earlier releases than variables")
+    cost = draws * (epsilon**2 / 8 if squared else epsilon)
+    left = (budget - before) / rows ** (2 if squared else 1) - cost
+    need(left > 0, "the draws and the earlier release cost all of the budget")
+    return left
+
+
+def check_learned(content, version):
+    """Yield the facts of the earlier release from which a network was learned."""
+    left = budget_of_tables(content)
+    before, now = content["learned"]["earlier"], content["parents"]
+    shared = {name: content[name] for name in SHARED}
+    need(not set(before) & set(shared), "`earlier` repeats an entry")
+    old = before.get("parents")
+    need(isinstance(old, dict) and isinstance(now, dict), "`learned` needs `parents`")
+    need(set(old) == set(now), "the earlier network has other variables")
+    first = "learned" not in before
+    for name, given in now.items():
+        need(isinstance(given, list), "`parents` are not lists")
+        need(not (first and old[name]), "the first network has edges")
+        kept = given[: len(old[name])]
+        fits = kept == old[name] and len(given) <= len(kept) + 1
+        need(fits, "a variable has other or more new parents")
+    for name, fact in check_entries({**before, **shared}, version):
+        yield name if name.startswith("earlier") else f"earlier {name}", fact
+    draws, one = len(now) - depth_of(content), content["learned"]["epsilon"]
+    yield "draws", f"{draws} of parents, each with ε = {one}; {left} is for the tables"
 
 
 def check_measured(content, version, near, budget):

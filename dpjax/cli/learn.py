@@ -10,7 +10,7 @@ from dpjax.cli.options import refuse_unwritable, saying
 from dpjax.cli.release import about_facts, write
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import Auto, Gaussian
-from dpjax.releases.learn import learn
+from dpjax.releases.learning import learn
 
 
 def run(options: argparse.Namespace) -> None:

@@ -132,7 +132,7 @@ def posterior(
     key = study_key(0) if key is None else key
     pooled = method in (None, "point-estimate") and noise_aware and plain
     if released.learned is not None and pooled and not released.is_wide:
-        return _pooled(released.chain, prior, False)
+        return _pooled([released], prior, False)
     refusal, learned = None, is_hierarchical(prior)
     for tried in _candidates(released, method, noise_aware):
         if learned and not tried.learns_prior:

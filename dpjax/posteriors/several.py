@@ -2,6 +2,7 @@
 
 __all__ = ["Tables", "cost_of", "differing", "tables_of"]
 
+from collections.abc import Iterable
 from typing import Any
 
 import jax.numpy as jnp
@@ -48,7 +49,12 @@ def tables_of(releases: Any, disjoint: Any) -> Tables:
                     "`released` must not be stacked in a list: give each one apart."
                 )
     _check(tables)
-    return tables
+    return tuple(tuple(_with_earlier(found)) for found in tables)
+
+
+def _with_earlier(found: Iterable[Released]) -> Iterable[Released]:
+    """Return releases and, each once, those from which their networks were learned."""
+    return {id(x): x for one in found for x in one.chain}.values()
 
 
 def _check(tables: Tables) -> None:
@@ -82,7 +88,7 @@ def cost_of(tables: Tables) -> Guarantee:
     Raises:
         ValueError: if there are several tables and a cost is not of pure DP.
     """
-    costs = [basic(*(x.mechanism.guarantee() for x in found)) for found in tables]
+    costs = [basic(*(x.guarantee_of_row() for x in found)) for found in tables]
     first = tables[0][0]
     adjacency, rows = first.adjacency, first.contributions
     if len(costs) == 1:

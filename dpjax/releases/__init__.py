@@ -11,6 +11,6 @@ __all__ = [
 ]
 
 from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
-from dpjax.releases.learn import learn
+from dpjax.releases.learning import learn
 from dpjax.releases.publish import release
 from dpjax.releases.released import Released, consistent, load

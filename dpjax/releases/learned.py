@@ -41,16 +41,6 @@ class Learned(eqx.Module):
         """Return the cost of all draws for one record, of the class of `kind`."""
         return kind.of_choice(self.epsilon).repeated(self.choices)
 
-    def cost(self, tables: Guarantee, contributions: int) -> Guarantee:
-        """Return the cost of all releases and draws, for a person.
-
-        Args:
-            tables: cost of the release of the tables of the last network, for one row.
-            contributions: the most rows of a person.
-        """
-        own = tables.composed(self.selection(tables)).of_group(contributions)
-        return own.composed(self.earlier.guarantee())
-
     def cost_of_tables(self, cost: Guarantee) -> Guarantee:
         """Return what the last tables cost for one row, if `cost` is that of all."""
         own = cost.minus(self.earlier.guarantee()).per_record()
@@ -66,6 +56,8 @@ class Learned(eqx.Module):
             raise ValueError(
                 "`learned` must be a release of the same records, adjacency and unit."
             )
+        if before.about or before.hidden_states is not None:
+            raise ValueError("`learned` must be a release without facts of its own.")
         if self.choices < 1:
             raise ValueError("`learned` must leave a variable that gets a parent.")
         if before.learned is None and any(before.net.parents):

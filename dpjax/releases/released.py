@@ -128,13 +128,22 @@ class Released(Unpickled, eqx.Module):
     def guarantee(self) -> Guarantee:
         """Return the privacy cost of the release, for a person with all its rows.
 
-        It is the mechanism's guarantee for one row, converted to a group of
-        `contributions` rows, and the cost of learning the network, if it was learned.
+        It is the sum of the costs of `chain` for one row, converted to a group of
+        `contributions` rows.
+        """
+        first, *rest = (one.guarantee_of_row() for one in self.chain)
+        return first.composed(*rest).of_group(self.contributions)
+
+    def guarantee_of_row(self) -> Guarantee:
+        """Return the cost for one row, without the releases before it in `chain`.
+
+        It is the mechanism's guarantee, and the cost of the draws of the network's
+        edges, if the network was learned.
         """
         tables = self.mechanism.guarantee()
         if self.learned is None:
-            return tables.of_group(self.contributions)
-        return self.learned.cost(tables, self.contributions)
+            return tables
+        return tables.composed(self.learned.selection(tables))
 
     def counts(self) -> Cells:
         """Return the noisy counts of all tables, in the order of `statistic.layout`.

@@ -197,7 +197,17 @@ FUNCTIONS = {
         "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
-        "release", "_budget", "_statistic", "_refuse_empty",
+        "release", "budget_for", "_statistic", "refuse_empty",
+    ),
+    "releases/candidates.py": (
+        "distance_sensitivity", "chosen", "scores_of",
+    ),
+    "releases/learning.py": (
+        "learn", "_plan", "_records",
+    ),
+    "releases/learned.py": (
+        "Learned.depth", "Learned.choices", "Learned.selection",
+        "Learned.cost_of_tables", "Learned.check",
     ),
     "releases/measuring.py": (
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
@@ -239,7 +249,7 @@ REFUSALS = (
         "privacy/composition.py:parallel",
     ),
     *("privacy/composition.py:subsampled", "privacy/guarantee.py:one_adjacency"),
-    *("privacy/composition.py:_below_one", "releases/publish.py:_refuse_empty"),
+    *("privacy/composition.py:_below_one", "releases/publish.py:refuse_empty"),
     "mechanisms/integer_noise.py:IntegerNoise.sample",
     "mechanisms/integer_noise.py:_to_words",
     "mechanisms/split_laplace.py:SplitLaplace.calibrate",
@@ -338,7 +348,7 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif given is None:"): _CHOICE,
     ("releases/publish.py:_statistic", "return what"): _TEXT,
-    ("releases/publish.py:_budget", "return budget"): (
+    ("releases/publish.py:budget_for", "return budget"): (
         "a budget that is given is spent as it is"
     ),
     ("releases/publish.py:release", "recipe = recipe.per_record("): (

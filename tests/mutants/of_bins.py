@@ -221,7 +221,7 @@ MUTANTS = (
     _fault(
         "limit weakened",
         "release file: the number of bins in place of their edges",
-        "releases/file_format.py",
+        "releases/entries.py",
         '        if "bins" in entries:\n',
         "        if False:\n",
         _TESTS + "test_a_file_states_the_edges_of_bins",
@@ -382,7 +382,7 @@ MUTANTS = (
     _fault(
         "limit weakened",
         "release file: levels that it does not list",
-        "releases/file_format.py",
+        "releases/entries.py",
         "        if unlisted > most:\n",
         "        if unlisted > 100 * most:\n",
         _TESTS + "test_a_file_cannot_have_many_levels_that_it_does_not_list",

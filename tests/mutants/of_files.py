@@ -81,7 +81,7 @@ MUTANTS = (
     _left_out(
         "release files: any number of values",
         "releases/file_format.py",
-        "    _refuse_missing(values, statistic, maker)\n",
+        "    refuse_missing(values, statistic, maker)\n",
         "",
         f"{_HERE}test_values_are_counted_before_anything_is_derived_from_them",
     ),

@@ -156,7 +156,7 @@ MUTANTS = tuple(
         ),
         (
             "a table of two large numbers has 32 bits",
-            "releases/released.py",
+            "releases/wide.py",
             "sums = np.add.reduceat(sizes, layout.offsets[:-1], axis=-1)",
             "sums = sizes",
             "tests/test_measuring.py::test_a_table_of_many_large_numbers_is_wide",

@@ -19,7 +19,7 @@ MUTANTS = (
         "bound loosened",
         "pooled: releases of one table cost the largest",
         _SEVERAL,
-        "basic(*(x.mechanism.guarantee() for x in found))",
+        "basic(*(x.guarantee_of_row() for x in found))",
         "max((x.mechanism.guarantee() for x in found), key=lambda x: x.bound)",
         (_COSTS,),
     ),

@@ -3,7 +3,6 @@
 __all__ = ["add"]
 
 from dpjax.cli.arguments.parser import Parser
-from dpjax.cli.arguments.release import add_about, add_id, add_ledger, add_losses
 from dpjax.cli.databases import DATABASE_HELP
 
 MECHANISMS = ("auto", "laplace", "k-norm", "gaussian")
@@ -21,22 +20,19 @@ def add(commands) -> None:
     )
     command.common("data", more=DATABASE_HELP)
     command.common("--schema")
-    command.add_argument(
+    command.number(
         "--degree",
-        type=int,
-        default=2,
-        help="largest number of parents of a variable (default: 2); a higher one needs "
-        "more records or budget",
+        "largest number of parents of a variable; a higher one needs more records or "
+        "budget",
+        2,
     )
-    command.add_argument(
+    command.common(
         "--mechanism",
+        more=" of the tables: auto, or gaussian with --rho or --delta, if none is "
+        "given",
         choices=MECHANISMS,
-        help="noise on tables (default: auto, or gaussian with --rho or --delta)",
     )
-    add_losses(command)
-    command.common("--adjacency", "--contributions")
-    add_id(command)
+    command.common("--epsilon", required=False)
+    command.common("--rho", "--delta", "--adjacency", "--contributions", "--id")
     command.common("--out", more=": the release, which is public", required=True)
-    add_about(command)
-    add_ledger(command)
-    command.common("--ignore")
+    command.common("--about", "--ledger", "--budget", "--period", "--part", "--ignore")

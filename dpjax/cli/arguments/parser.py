@@ -44,6 +44,14 @@ COMMON: dict[str, dict[str, Any]] = {
     "--mechanism": {"help": "name of the mechanism"},
     "--n": {"type": int, "required": True, "help": "number of records"},
     "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
+    "--rho": {
+        "help": "for the mechanism gaussian, in place of epsilon: privacy loss in "
+        "zero-concentrated differential privacy",
+    },
+    "--delta": {
+        "help": "for the mechanism gaussian, with epsilon: the rho to spend is the one "
+        "that implies (epsilon, delta)-differential privacy",
+    },
     "--adjacency": {
         "required": True,
         "choices": ADJACENCIES,
@@ -56,9 +64,33 @@ COMMON: dict[str, dict[str, Any]] = {
         "help": "the most rows of a person, whose privacy loss epsilon is (default: 1, "
         "each row on its own)",
     },
+    "--id": {
+        "metavar": "COLUMN",
+        "help": "column that says whose row it is: at most K rows of each person are "
+        "kept (add-remove only)",
+    },
+    "--about": {
+        "metavar": "FILE",
+        "help": "JSON file of public facts for readers, which become a part of the "
+        "release: title, description, record (what a row is), period, region, "
+        "steward, contact, published, use",
+    },
     "--ledger": {
         "metavar": "FILE",
         "help": "ledger: the file that records all charges to the table",
+    },
+    "--budget": {
+        "help": "total budget of a new ledger, in the terms of the release: epsilon, "
+        "epsilon at its delta, or rho",
+    },
+    "--period": {
+        "choices": ("day", "month", "year"),
+        "help": "period after which the budget of a new ledger renews",
+    },
+    "--part": {
+        "metavar": "NAME",
+        "help": "part of the ledger's table that this table is; parts have no record "
+        "in common, and of several only the largest sum of charges counts",
     },
     "--prior": {"help": "Dirichlet parameter of a cell (default: 1)"},
     "--ignore": {

@@ -1,6 +1,6 @@
 """The arguments of `dpjax release`."""
 
-__all__ = ["add", "add_about", "add_id", "add_ledger", "add_losses"]
+__all__ = ["add"]
 
 from dpjax.cli.arguments.choices import recipes
 from dpjax.cli.arguments.models import add_model_options
@@ -26,7 +26,8 @@ def add(commands) -> None:
         choices=recipes(),
         default="laplace",
     )
-    add_losses(command)
+    command.common("--epsilon", required=False)
+    command.common("--rho", "--delta")
     command.many(
         "--split",
         "TABLE=EPSILON",
@@ -34,71 +35,11 @@ def add(commands) -> None:
         "variable and its parents, for each measured table; with k-norm, some may "
         "share a part, as in x,y=1/2",
     )
-    command.common("--adjacency", "--contributions")
-    add_id(command)
+    command.common("--adjacency", "--contributions", "--id")
     _add_columns(command)
     command.common("--out", more=": the release, which is public", required=True)
-    add_about(command)
-    add_ledger(command)
-    command.common("--ignore")
+    command.common("--about", "--ledger", "--budget", "--period", "--part", "--ignore")
     _add_choices(command)
-
-
-def add_about(command: Parser) -> None:
-    """Declare --about."""
-    command.add_argument(
-        "--about",
-        metavar="FILE",
-        help="JSON file of public facts for readers, which become a part of the "
-        "release: title, description, record (what a row is), period, region, "
-        "steward, contact, published, use",
-    )
-
-
-def add_losses(command: Parser) -> None:
-    """Declare --epsilon, --rho and --delta."""
-    command.common("--epsilon", required=False)
-    command.add_argument(
-        "--rho",
-        help="for the mechanism gaussian, in place of epsilon: privacy loss in "
-        "zero-concentrated differential privacy",
-    )
-    command.add_argument(
-        "--delta",
-        help="for the mechanism gaussian, with epsilon: the rho to spend is the one "
-        "that implies (epsilon, delta)-differential privacy",
-    )
-
-
-def add_ledger(command: Parser) -> None:
-    """Declare --ledger and what it needs."""
-    command.common("--ledger")
-    command.add_argument(
-        "--budget",
-        help="total budget of a new ledger, in the terms of the release: epsilon, "
-        "epsilon at its delta, or rho",
-    )
-    command.add_argument(
-        "--period",
-        choices=("day", "month", "year"),
-        help="period after which the budget of a new ledger renews",
-    )
-    command.add_argument(
-        "--part",
-        metavar="NAME",
-        help="part of the ledger's table that this table is; parts have no record in "
-        "common, and of several only the largest sum of charges counts",
-    )
-
-
-def add_id(command: Parser) -> None:
-    """Declare --id."""
-    command.add_argument(
-        "--id",
-        metavar="COLUMN",
-        help="column that says whose row it is: at most K rows of each person are kept "
-        "(add-remove only)",
-    )
 
 
 def _add_columns(command: Parser) -> None:

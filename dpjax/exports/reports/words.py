@@ -30,6 +30,11 @@ _ALWAYS = (
     "release."
 )
 _DELTA = "1e-9"  # at which an ε is stated that follows from ρ
+_LEARNED = (
+    " The edges were chosen at random, with probabilities that depend on the rows, "
+    "from an earlier release that is in the same file; the privacy loss is that of "
+    "all steps together."
+)
 _SHORT = decimal.Context(prec=4, rounding=decimal.ROUND_CEILING)
 _MECHANISMS = {
     "discrete-laplace": "Whole numbers with a discrete Laplace distribution are added "
@@ -68,9 +73,10 @@ def what_in_words(released: Released) -> str:
         return f"Totals for the model {family} of {listed}, with random noise."
     if statistic.network is not None:
         edges = sum(map(len, statistic.network.parents))
+        chosen = "" if released.learned is None else _LEARNED
         return (
             f"Tables of a Bayesian network with {len(names)} variables and {edges} "
-            f"edges ({listed}), with random noise."
+            f"edges ({listed}), with random noise.{chosen}"
         )
     return f"Statistics ({statistic.kind}) of {listed}, with random noise."
 

@@ -1,0 +1,470 @@
+"""A network that is learned: the law and the cost of its edges, and its release."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
+from dpjax.releases import InconsistentRelease, candidates, learning
+from dpjax.releases.candidates import chosen, distance_sensitivity, scores_of
+from dpjax.releases.learned import Learned
+from tests.helpers.checker import checker
+from tests.helpers.release_files import rehashed
+
+BOTH = ["replace-one", "add-remove"]
+SCHEMA = dp.Schema({"x": [0, 1], "y": [0, 1, 2]})
+EMPTY = dp.BayesNet.from_parents(SCHEMA, {"x": [], "y": []})
+EDGES = [(0, 1), (1, 0)]
+POINTS = 4096  # of a grid over the random numbers of a draw
+
+
+def tables(n):
+    """All tables of n records, up to their order."""
+    cells = list(itertools.product(range(2), range(3)))
+    for rows in itertools.combinations_with_replacement(cells, n):
+        yield np.array(rows, np.uint8).reshape(n, 2)
+
+
+def pairs(adjacency, n=3):
+    """All pairs of neighbours of a few records."""
+    for rest in tables(n - 1):
+        for one in tables(1):
+            if adjacency == "add-remove":
+                yield rest, np.concatenate([rest, one])
+            else:
+                for other in tables(1):
+                    yield np.concatenate([rest, one]), np.concatenate([rest, other])
+
+
+EXPECTED = [
+    (np.array(rows, np.uint8), 3.0)
+    for rows in ([(0, 0)], [(1, 2), (0, 0)], [(0, 1), (1, 1), (1, 2)])
+]
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_the_sensitivity_of_scores_is_exact(adjacency):
+    most = 0
+    for expected in EXPECTED:
+        for one, other in pairs(adjacency):
+            first = scores_of(EMPTY, EDGES, one, expected, 0.3)
+            second = scores_of(EMPTY, EDGES, other, expected, 0.3)
+            most = max(most, *(abs(first[edge] - second[edge]) for edge in EDGES))
+    assert most == distance_sensitivity(adjacency)
+
+
+def test_scores_are_distances_minus_noise():
+    records = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
+    expected = np.array([(0, 0), (1, 2)], np.uint8), 4.0
+    # Counts 1, 1, 0 | 0, 0, 2 and 2, 0, 0 | 0, 0, 2; a parent adds 4 or 3 cells.
+    found = scores_of(EMPTY, EDGES, records, expected, 10.0)
+    assert found == {(0, 1): 2 - 40, (1, 0): 2 - 30}
+    child = dp.BayesNet.from_parents(SCHEMA, {"x": ["y"], "y": []})
+    assert scores_of(child, [], records, expected, 1.0) == {}
+
+
+def test_the_table_of_an_edge_has_all_parents():
+    levels = {"x": [0, 1], "y": [0, 1], "z": [0, 1]}
+    net = dp.BayesNet.from_parents(levels, {"x": ["y"], "y": [], "z": []})
+    records = np.array([(0, 0, 0), (1, 1, 0)], np.uint8)
+    expected = np.array([(1, 0, 0), (0, 1, 0)], np.uint8), 2.0
+    # The pairs of x with z agree, and the triples with y do not.
+    assert scores_of(net, [(0, 2)], records, expected, 1.0) == {(0, 2): 4 - 4}
+
+
+def test_edges_with_too_large_a_table_are_left_out(monkeypatch):
+    monkeypatch.setattr(candidates, "_MOST_CELLS", 5)
+    assert scores_of(EMPTY, EDGES, np.zeros((2, 2), int), EXPECTED[0], 1.0) == {}
+
+
+def law(scores, epsilon, adjacency):
+    """Probabilities of `chosen`, to 1 / POINTS: random numbers are on a grid."""
+
+    def bits_of(point):
+        left, drawn = Fraction(2 * point + 1, 2 * POINTS), 0
+
+        def bits(k):
+            nonlocal left, drawn
+            scaled = left * 2**k
+            left = scaled - int(scaled)
+            return int(scaled)
+
+        return bits
+
+    drawn = [chosen(scores, epsilon, adjacency, bits_of(i)) for i in range(POINTS)]
+    return np.bincount(drawn, minlength=len(scores)) / POINTS
+
+
+def test_an_edge_is_drawn_with_the_stated_probability():
+    for adjacency, unit in (("replace-one", 0.25), ("add-remove", 0.5)):
+        scores = [3, 0, -2]
+        weights = np.exp(unit * np.array(scores))
+        found = law(scores, Fraction(1), adjacency)
+        assert found == pytest.approx(weights / weights.sum(), abs=2 / POINTS)
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_a_draw_loses_at_most_epsilon_and_much_of_it(adjacency):
+    """Of scores with opposite changes, the worst that the sensitivity allows."""
+    epsilon, step = Fraction(2), distance_sensitivity(adjacency)
+    losses, divergences = [], []
+    cost = ZCDP(Fraction(1), adjacency).of_choice(epsilon)
+    assert cost.rho == Fraction(1, 2)
+    for size, base in itertools.product((2, 3), (-2, 0, 1)):
+        for signs in itertools.product((-1, 0, 1), repeat=size):
+            one = [base * i for i in range(size)]
+            other = [x + step * sign for x, sign in zip(one, signs, strict=True)]
+            laws = [exact(scores, epsilon / (2 * step)) for scores in (one, other)]
+            p, q = ([x] for x in laws)
+            losses.append(PureDP(epsilon, adjacency).divergence(p, q))
+            divergences.append(cost.divergence(p, q))
+    assert 0.7 * float(epsilon) <= max(losses) <= float(epsilon) + 1e-12
+    assert 0.7 * float(cost.rho) <= max(divergences) <= float(cost.rho)
+
+
+def exact(scores, unit):
+    """Probabilities proportional to exponentials of scores, as fractions."""
+    weights = [Fraction(math.exp(float(unit) * score)) for score in scores]
+    return [weight / sum(weights) for weight in weights]
+
+
+def test_what_a_draw_costs_and_what_a_budget_pays_for():
+    pure = PureDP(Fraction(1, 3), "add-remove")
+    assert pure.choice_epsilon == Fraction(1, 3)
+    assert pure.of_choice(Fraction(1, 5)) == PureDP(Fraction(1, 5), "add-remove")
+    for rho in (Fraction(1, 2), Fraction(1, 7), Fraction(1, 10**9)):
+        cost = ZCDP(rho, "add-remove", contributions=2)
+        epsilon = cost.choice_epsilon
+        paid = cost.of_choice(epsilon)
+        assert paid == ZCDP(epsilon**2 / 8, "add-remove", contributions=2)
+        assert rho * (1 - Fraction(1, 10**8)) <= paid.rho <= rho
+    other = ApproximateDP(Fraction(1), Fraction(1, 10), "add-remove")
+    with pytest.raises(ValueError, match="`budget` must be of kind pure-dp or zcdp"):
+        _ = other.choice_epsilon
+
+
+# ---- Whole releases.
+
+CHAIN = dp.Schema({name: [0, 1] for name in "abcde"})
+
+
+def chain(n=4000, seed=0):
+    """Records of a chain e - a - d - b - c: each equals the one before in 9 of 10."""
+    rng = np.random.default_rng(seed)
+    columns = {"e": rng.random(n) < 0.5}
+    for before, name in itertools.pairwise("eadbc"):
+        columns[name] = columns[before] ^ (rng.random(n) < 0.1)
+    return {name: columns[name].astype(int) for name in "abcde"}
+
+
+def learned(**options):
+    given = {"epsilon": 8, "adjacency": "replace-one", "degree": 1} | options
+    return dp.learn(CHAIN, chain(), **given)
+
+
+def read(text):
+    """A release; None if its file is refused."""
+    try:
+        return dp.Released.from_text(text)
+    except InconsistentRelease:
+        return None
+
+
+def edges_of(net):
+    names = net.names
+    every = zip(names, net.parents, strict=True)
+    return {frozenset((name, names[i])) for name, group in every for i in group}
+
+
+TRUE = {frozenset(pair) for pair in ("ea", "ad", "db", "bc")}
+RHO = zcdp_budget("add-remove", rho="0.8", contributions=2)
+CASES = {
+    "pure": ({"epsilon": 8, "adjacency": "replace-one"}, PureDP),
+    "private n": ({"epsilon": 8, "adjacency": "add-remove"}, PureDP),
+    "persons": (
+        {
+            "epsilon": 16,
+            "adjacency": "add-remove",
+            "contributions": 2,
+            "mechanism": "laplace",  # whose file states no budget of its own
+        },
+        PureDP,
+    ),
+    "concentrated": ({"budget": zcdp_budget("replace-one", rho="0.4")}, ZCDP),
+    "concentrated persons": ({"budget": RHO}, ZCDP),
+}
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("what", CASES)
+def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch):
+    """The draws that are made, with their ε, and the tables cost the budget exactly."""
+    given, kind = CASES[what]
+    drawn, made = [], []
+    plain, publish = learning.chosen, learning.release
+
+    def counted(scores, epsilon, adjacency, bits):
+        drawn.append(epsilon)
+        return plain(scores, epsilon, adjacency, bits)
+
+    def kept(*arguments, **options):
+        made.append(publish(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr(learning, "chosen", counted)
+    monkeypatch.setattr(learning, "release", kept)
+    ledger = dp.Ledger(budget=given["budget"]) if "budget" in given else None
+    options = {k: x for k, x in given.items() if k != "adjacency" or ledger is None}
+    found = dp.learn(CHAIN, chain(), degree=degree, ledger=ledger, **options)
+    cost = found.guarantee()
+    k = given["budget"].contributions if ledger else given.get("contributions", 1)
+    assert isinstance(cost, kind)
+    zero = made[0].mechanism.guarantee().nothing()
+    parts = [zero.of_choice(epsilon) for epsilon in drawn]
+    parts += [one.mechanism.guarantee() for one in made]
+    assert cost == parts[0].composed(*parts[1:]).of_group(k)
+    assert len(made) == degree + 1 == len(found.chain)
+    assert len(drawn) == {1: 4, 2: 4 + 3}[degree]
+    if ledger is None:
+        number = Fraction(given["epsilon"])
+        assert cost == PureDP(number, given["adjacency"], contributions=k)
+    else:
+        assert cost == given["budget"] == ledger.cost
+    again = read(found.to_text())
+    assert again is not None
+    assert again.guarantee() == cost
+    assert again.mechanism.guarantee() == found.mechanism.guarantee()
+    assert edges_of(found.chain[1].net) == TRUE
+    assert max(map(len, found.net.parents)) <= degree
+
+
+def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
+    found = learned(degree=3)
+    for old, new in itertools.pairwise(found.chain):
+        for a, b in zip(old.net.parents, new.net.parents, strict=True):
+            assert b[: len(a)] == a
+            assert len(b) <= len(a) + 1
+    found.save(tmp_path / "r.json")
+    again = dp.load(tmp_path / "r.json")
+    assert again.to_text() == found.to_text()
+    assert [x.guarantee() for x in again.chain] == [x.guarantee() for x in found.chain]
+    assert json.loads(found.to_text())["version"] == 3
+
+
+def test_the_posterior_is_that_of_the_whole_chain():
+    found = learned()
+    assert [x.mechanism.kind for x in found.chain] == ["k-norm"] * 2
+    posterior = dp.posterior(found)
+    assert posterior.method == "point-estimate"
+    pooled = dp.posterior(list(found.chain), disjoint=False)
+    assert pooled.guarantee() == dp.posterior([found], disjoint=False).guarantee()
+    for name, table in posterior.mean().items():
+        assert np.allclose(table, pooled.mean()[name])
+    assert posterior.guarantee() == found.guarantee()
+    truth = dp.posterior(found, noise_aware=False).mean()["d"]
+    assert np.allclose(posterior.mean()["d"], truth, atol=0.05)
+
+
+def test_rows_of_persons_are_limited_once():
+    table = chain(900) | {"who": np.repeat(np.arange(300), 3)}
+    found = dp.learn(
+        CHAIN, table, epsilon=40, adjacency="add-remove", id="who", contributions=2,
+        ignore="*",
+    )  # fmt: skip
+    totals = [float(np.sum(x.tables()["a"])) for x in found.chain]
+    assert totals == pytest.approx([600] * 3, abs=40)
+
+
+def test_all_batches_are_read():
+    batches = [chain(300, seed=i) for i in range(3)]
+    found = dp.learn(CHAIN, batches, epsilon=9, adjacency="replace-one", degree=1)
+    assert [x.n for x in found.chain] == [900, 900]
+
+
+def test_an_empty_table_can_be_learned_from_where_n_is_private():
+    none = {name: np.zeros(0, int) for name in "abcde"}
+    found = dp.learn(CHAIN, none, epsilon=1, adjacency="add-remove", degree=1)
+    assert found.guarantee() == PureDP(Fraction(1), "add-remove")
+
+
+NUMBER = dp.Schema([dp.Interval("x", 0, 1), dp.Interval("y", 0, 1)])
+EXCLUDED = dp.Schema(
+    {"x": [0, 1], "y": [0, 1]}, impossible=[{"x": [0], "y": [0]}]
+)  # fmt: skip
+WRONG = {
+    "no degree": ({"degree": 0}, "`degree` must be"),
+    "too many parents": ({"degree": 5}, "`degree` must be at most 4 for 5 variables"),
+    "samples": ({"mechanism": "map"}, "`mechanism` must add noise to tables"),
+    "no such mechanism": ({"mechanism": "noise"}, "`mechanism` must be 'auto'"),
+    "no budget": ({"epsilon": None}, "`epsilon` must be given"),
+    "no adjacency": ({"adjacency": None}, "`adjacency` must be given"),
+    "delta": (
+        {
+            "epsilon": None,
+            "adjacency": None,
+            "budget": ApproximateDP(Fraction(1), Fraction(1, 9), "add-remove"),
+        },
+        "must be of kind pure-dp or zcdp",
+    ),
+    "numbers": ({"schema": NUMBER}, "numeric|levels"),
+    "impossible": ({"schema": EXCLUDED}, "`schema` must have no impossible"),
+    "a part": ({"part": "north"}, "`part` must be given with a `ledger`"),
+    "a fact": ({"about": {"colour": "red"}}, "`about` must have facts"),
+    "persons": (
+        {"id": "a", "adjacency": "add-remove", "contributions": 2},
+        "`id` must name a column that is no variable",
+    ),
+    "one variable": (
+        {"schema": dp.Schema({"a": [0, 1]})},
+        "`degree` must be at most 0",
+    ),
+    "no records": (
+        {"table": {name: np.zeros(0, int) for name in "abcde"}},
+        "`table` must not be empty",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_argument_is_refused_and_nothing_is_charged(what):
+    changed, message = WRONG[what]
+    near = changed.get("adjacency", "replace-one") or "replace-one"
+    rows = changed.get("contributions", 1)
+    ledger = dp.Ledger(epsilon=20, adjacency=near, contributions=rows)
+    needs_none = what in ("no adjacency", "a part", "delta")
+    given = {
+        "schema": CHAIN,
+        "table": chain(50),
+        "epsilon": 1,
+        "adjacency": "replace-one",
+        "ledger": None if needs_none else ledger,
+        **changed,
+    }
+    schema, table = given.pop("schema"), given.pop("table")
+    with pytest.raises(Exception, match=message) as refusal:  # a crash is no refusal
+        dp.learn(schema, table, **given)
+    assert isinstance(refusal.value, ValueError)
+    assert ledger.cost.epsilon == 0
+
+
+def test_a_ledger_without_enough_budget_is_asked_before_records_are_read():
+    ledger = dp.Ledger(epsilon="1/2", adjacency="replace-one")
+    with pytest.raises(ValueError, match=r".") as refusal:
+        dp.learn(CHAIN, "no such file.csv", epsilon=1, ledger=ledger)
+    assert isinstance(refusal.value, dp.BudgetExceeded)
+
+
+ALTERED = {
+    "a smaller draw": lambda x: x["learned"].update(epsilon="1/1000"),
+    "a draw as a number": lambda x: x["learned"].update(epsilon=1),
+    "a smaller cost": lambda x: x["guarantee"].update(epsilon="7"),
+    "a smaller earlier cost": lambda x: earlier(x)["guarantee"].update(epsilon="1/9"),
+    "another adjacency": lambda x: earlier(x)["guarantee"].update(
+        adjacency="add-remove"
+    ),
+    "persons before": lambda x: earlier(x)["guarantee"].update(contributions=2),
+    "an edge before": lambda x: earlier(x)["parents"].update(b=["a"]),
+    "no earlier release": lambda x: x["learned"].pop("earlier"),
+    "an entry beside it": lambda x: x["learned"].update(note=1),
+    "facts before": lambda x: earlier(x).update(about={"title": "t"}),
+    "records before": lambda x: earlier(x).update(records=4000),
+    "two new parents": lambda x: x["parents"].update(
+        {next(k for k, y in x["parents"].items() if len(y) == 0): ["a", "b"]}
+    ),
+    "nothing learned": lambda x: x.pop("learned"),
+    "a value less": lambda x: earlier(x)["values"].pop(),
+    "more releases than variables": lambda x: nested(x, 6),
+    "many releases": lambda x: nested(x, 60),
+}
+
+
+def earlier(content):
+    return content["learned"]["earlier"]
+
+
+def nested(content, times):
+    for _ in range(times):
+        inside = json.loads(json.dumps(earlier(content)))
+        content["learned"]["earlier"] = inside | {
+            "learned": {"epsilon": "1/9", "earlier": earlier(content)}
+        }
+
+
+@pytest.fixture(scope="module")
+def document():
+    return json.loads(learned(mechanism="laplace").to_text())
+
+
+@pytest.mark.parametrize("what", ALTERED)
+def test_an_altered_file_is_refused_although_it_is_rehashed(what, document):
+    checker.check(json.dumps(document))
+    altered = json.loads(json.dumps(document))
+    ALTERED[what](altered["content"])
+    text = json.dumps(rehashed(altered))
+    assert text != json.dumps(document)
+    with pytest.raises(InconsistentRelease):
+        dp.Released.from_text(text)
+    with pytest.raises(checker.Refused):
+        checker.check(text)
+
+
+def test_the_checker_states_what_is_left_for_tables(document):
+    facts = dict(checker.check(json.dumps(document)))
+    found = dp.Released.from_text(json.dumps(document))
+    left = found.mechanism.guarantee().epsilon
+    assert facts["draws"].endswith(f"{left} is for the tables")
+    assert facts["earlier guarantee"].startswith("ε = ")
+
+
+def test_a_release_continues_only_what_it_was_learned_from():
+    found = learned()
+    first = found.chain[0]
+    other = dp.release(
+        dp.BayesNet.from_parents(SCHEMA, {"x": [], "y": []}),
+        np.zeros((3, 2), int),
+        epsilon=1,
+        adjacency="replace-one",
+    )
+    make = (found.values, found.statistic, found.mechanism)
+    for wrong, n in ((other, found.n), (first, 7)):
+        with pytest.raises(ValueError, match="`learned` must"):
+            dp.Released(*make, n, learned=Learned(wrong, Fraction(1, 9)))
+    two = dp.BayesNet.from_parents(CHAIN, {"a": ["b", "c"], "d": [], "e": []})
+    more = dp.release(two, chain(), epsilon=1, adjacency="replace-one")
+    with pytest.raises(ValueError, match="must add at most one parent"):
+        dp.Released(
+            more.values,
+            more.statistic,
+            more.mechanism,
+            more.n,
+            learned=Learned(first, Fraction(1, 9)),
+        )
+    single = dp.release(
+        dp.BayesNet.from_parents({"x": [0, 1]}, {"x": []}),
+        np.zeros((3, 1), int),
+        epsilon=1,
+        adjacency="replace-one",
+    )
+    with pytest.raises(ValueError, match="must leave a variable"):
+        dp.Released(
+            single.values,
+            single.statistic,
+            single.mechanism,
+            3,
+            learned=Learned(single, Fraction(1, 9)),
+        )
+
+
+def test_weak_edges_are_not_drawn_where_noise_is_large():
+    """Where all tables are noise, having no parent is better, by the public penalty."""
+    rng = np.random.default_rng(1)
+    table = {name: rng.integers(0, 2, 5000) for name in "abcde"}
+    found = dp.learn(CHAIN, table, epsilon="0.05", adjacency="add-remove", degree=1)
+    assert len(edges_of(found.net)) <= 4
+    many = dp.learn(CHAIN, table, epsilon=20, adjacency="add-remove", degree=1)
+    assert len(edges_of(many.net)) <= 4
