@@ -1,21 +1,18 @@
 """How good is a network learned with privacy, beside other private learners?
 
-    python -m benchmarks.bench_structure --density nltcs --epsilons 1
     python -m benchmarks.bench_structure --bif alarm.bif.gz --target BP
 
 Scores of held-out records are those of `bench_peer_utility`, where modules of peers are
-described: accuracy and log loss of one target, and the mean log-likelihood of a record.
-The seconds are those of one fit and its scores, compilation included.
+described. The seconds are those of one fit and its scores, compilation included. All
+learners have the same ε, for a record that is added or removed. `dpjax ε` and PrivBayes
+are ε-private (PrivBayes takes the number of records as public), the others are
+(ε, δ)-private with δ = 1e-9. AIM has two-way tables, 500 iterations, four rounds a
+variable and a model of at most 1 MB; its defaults are 16 rounds and 80 MB.
 
-All learners have the same ε, for a record that is added or removed. `dpjax ε` and
-PrivBayes are ε-private (PrivBayes takes the number of records as public), and the
-others are (ε, δ)-private with δ = 1e-9. AIM has two-way tables, 500 iterations, four
-rounds a variable and a model of at most 1 MB; its defaults are 16 rounds and 80 MB.
-
-MST and AIM are scored by their Markov random field, which is a Bayesian network whose
-tables are marginals of its junction tree, and PrivBayes by its network with tables from
-as many synthetic records as it gets. The peers' tables, and the exact ones of the
-Chow–Liu tree, get one more record in each cell, so that no probability is 0.
+MST and AIM are scored by their Markov random fields, as Bayesian networks whose tables
+are marginals of the junction tree, and PrivBayes by its network and as many synthetic
+records as it gets. Each cell of the peers' tables, and of the exact ones of the
+Chow–Liu tree, gets one more record, so that no probability is 0.
 """
 
 import argparse
@@ -27,29 +24,27 @@ import pathlib
 import time
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any
 from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.special import rel_entr
 
 import dpjax as dp
 from benchmarks import bench_peer_utility as peers
 from dpjax._documents import read_text
-from dpjax.data.encoding import encode_batches
 from dpjax.data.probabilities import sample_records
 from dpjax.noise.keys import study_key
 from dpjax.privacy import zcdp_budget
 
 
-def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict[str, Any]:
+def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict:
     """A network learned by dpjax, and its posterior by the default method."""
-    cost: dict[str, Any] = {"epsilon": epsilon, "adjacency": "add-remove"}
-    if kind == "zCDP":
-        budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
-        cost = {"budget": budget}
+    budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
+    pure = {"epsilon": epsilon, "adjacency": "add-remove"}
+    cost = pure if kind == "ε" else {"budget": budget}
     released = dp.learn(net.schema, records, degree=degree, **cost)
     return {"net": released.net, "posterior": dp.posterior(released)}
 
@@ -63,34 +58,28 @@ def aim(net, records, epsilon, rng) -> None:
     made.run(peers._dataset(net, records), workload)
 
 
-def random_field(run: Callable, net, records, epsilon, rng) -> dict[str, Any]:
-    """The model from which MST or AIM draws synthetic records, as a Bayesian network.
-
-    The parents of a variable are its neighbours that are eliminated after it.
-    """
+def as_network(run: Callable, net, records, epsilon, rng) -> dict:
+    """The model from which MST or AIM draws records, as a Bayesian network."""
     mbi, mst = importlib.import_module("mbi"), importlib.import_module("mst")
     fields, undo = [], mock.Mock(wraps=mst.reverse_data)  # to all levels, of MST
+    field, patch = mbi.MarkovRandomField, mock.patch.object
 
-    def draw(field, **_):  # one record instead of many
-        fields.append(field)
-        return mbi.Dataset(dict.fromkeys(field.domain, np.zeros(1, int)), field.domain)
+    def draw(made, **_):  # one record instead of many
+        fields.append(made)
+        return mbi.Dataset(dict.fromkeys(made.domain, np.zeros(1, int)), made.domain)
 
-    with (
-        mock.patch.object(mbi.MarkovRandomField, "synthetic_data", draw),
-        mock.patch.object(mst, "reverse_data", undo),
-    ):
+    with patch(field, "synthetic_data", draw), patch(mst, "reverse_data", undo):
         run(net, records, epsilon, rng)
     model, codes = fields[0], [np.arange(size) for size in net.sizes]
     if undo.called:  # the levels that MST does not keep have one code
         kept = [np.asarray(undo.call_args.args[1][name]) for name in net.names]
         codes = [np.where(x, np.cumsum(x) - 1, x.sum()) for x in kept]
     shares = [1 / np.bincount(x)[x] for x in codes]
-    cliques = [tuple(clique) for clique in model.cliques]
-    junction, order = mbi.junction_tree.make_junction_tree(model.domain, cliques)
+    junction, order = mbi.junction_tree.make_junction_tree(model.domain, model.cliques)
     potentials = model.potentials.expand(list(junction.nodes))
     passed = mbi.marginal_oracles.message_passing_stable(potentials, model.total)
     parents: dict[str, list[str]] = {}
-    for name in reversed(order):
+    for name in reversed(order):  # neighbours that are eliminated later are parents
         near = {x for clique in junction.nodes if name in clique for x in clique}
         parents[name] = sorted(near & set(parents))
     made, tables = dp.BayesNet.from_parents(net.schema, parents), []
@@ -99,21 +88,17 @@ def random_field(run: Callable, net, records, epsilon, rng) -> dict[str, Any]:
         table = np.asarray(table.datavector(flatten=False))
         share = reduce(np.multiply.outer, [shares[i] for i in group])
         tables.append(table[np.ix_(*(codes[i] for i in group))] * share)
-    return {"net": made, "theta": with_prior(made, tables, 1)}
+    theta = made.layout.normalise(jnp.asarray(np.concatenate(tables, None)) + 1)
+    return {"net": made, "theta": theta}
 
 
-def with_prior(net, tables, prior: float) -> jax.Array:
-    """Probabilities from a table of each variable, to whose cells a number is added."""
-    return net.layout.normalise(jnp.asarray(np.concatenate(tables, None)) + prior)
-
-
-def privbayes(degree: int, net, records, epsilon, rng) -> dict[str, Any]:
+def privbayes(degree: int, net, records, epsilon, rng) -> dict:
     """PrivBayes of DataSynthesizer, with a faster function for mutual information."""
-    module: Any = importlib.import_module("DataSynthesizer.lib.PrivBayes")
+    module = importlib.import_module("DataSynthesizer.lib.PrivBayes")
     module.mutual_information = lambda x, y: information(x, *(y[name] for name in y))
-    pandas, columns = importlib.import_module("pandas"), list(net.names)
-    frame, seed = pandas.DataFrame(records, None, columns, int), rng.integers(1 << 31)
-    arcs = module.greedy_bayes(frame, degree, epsilon / 2, int(seed))
+    pandas, seed = importlib.import_module("pandas"), int(rng.integers(1 << 31))
+    frame = pandas.DataFrame(records, columns=list(net.names), dtype=int)
+    arcs = module.greedy_bayes(frame, degree, epsilon / 2, seed)
     laws = module.construct_noisy_conditional_distributions(arcs, frame, epsilon / 2)
     made, tables = dp.BayesNet.from_parents(net.schema, dict(arcs)), []
     for *above, i in made.layout.groups:
@@ -121,21 +106,18 @@ def privbayes(degree: int, net, records, epsilon, rng) -> dict[str, Any]:
         for levels in np.ndindex(*made.layout.shape(tuple(above))):
             row = law.get(str(list(levels)), []) if above else law
             tables.append(np.pad(row, (0, made.sizes[i] - len(row))))
-    theta, key = with_prior(made, tables, 1e-9), study_key(int(seed))
-    drawn = sample_records(key, theta, made, len(records))
+    theta = made.layout.normalise(jnp.asarray(np.concatenate(tables)) + 1e-9)
+    drawn = sample_records(study_key(seed), theta, made, len(records))
     return {"net": made, "theta": peers.learned(made, drawn)}
 
 
-def chow_liu(net, records, epsilon, rng) -> dict[str, Any]:
+def chow_liu(net, records, epsilon, rng) -> dict:
     """The tree with the highest likelihood, and its tables, without privacy."""
-    networkx = importlib.import_module("networkx")
-    graph = networkx.Graph()
-    for x, y in itertools.combinations(range(len(net.names)), 2):
-        value = information(records[:, x], records[:, y])
-        graph.add_edge(net.names[x], net.names[y], weight=value)
-    tree = networkx.bfs_tree(networkx.maximum_spanning_tree(graph), net.names[0])
-    parents = {name: list(tree.predecessors(name)) for name in tree}
-    made = dp.BayesNet.from_parents(net.schema, parents)
+    columns, names = records.T, net.names
+    values = [[-information(x, y) for x in columns] for y in columns]
+    order, above = breadth_first_order(minimum_spanning_tree(values), 0, False)
+    parents = {names[i]: [names[above[i]]] for i in order[1:]}
+    made = dp.BayesNet.from_parents(net.schema, dict.fromkeys(names, ()) | parents)
     return {"net": made, "theta": peers.learned(made, records)}
 
 
@@ -149,15 +131,6 @@ def information(column, *others) -> float:
     return float(rel_entr(law, law.sum(0) * law.sum(1, keepdims=True)).sum())
 
 
-def learners() -> dict[str, Callable]:
-    """All private learners, by name."""
-    kinds = itertools.product(("ε", "zCDP"), (1, 2, 3))
-    every = {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
-    fields = {"MST": peers.mst, "AIM": aim}.items()
-    every |= {name: partial(random_field, run) for name, run in fields}
-    return every | {f"PrivBayes, degree {x}": partial(privbayes, x) for x in (1, 2)}
-
-
 def read(options):
     """The variables, and a training and a test part for each split."""
     if options.density:
@@ -166,17 +139,15 @@ def read(options):
         levels = {f"x{i}": [0, 1] for i in range(parts[0].shape[1])}
         net = dp.BayesNet.from_parents(levels, dict.fromkeys(levels, ()))
         return net, [parts] * options.splits
+    table = options.table
     if options.bif:
         reader = importlib.import_module("pgmpy.readwrite").BIFReader
         model = reader(string=read_text(options.bif, "network")).get_model()
         frame = model.simulate(options.records, seed=0, show_progress=False)
-        net = dp.BayesNet.from_bif(options.bif)
-        records = np.concatenate(list(encode_batches(frame, net.variables)))
-    else:
-        net, records = peers.read(options.table, options.target, options.leave)
-    seeds = map(np.random.default_rng, range(options.splits))
-    mixed = [rng.permutation(records) for rng in seeds]
-    return net, [np.split(x, [len(x) * 4 // 5]) for x in mixed]
+        table = io.StringIO(frame.to_csv(index=False))
+    net, records = peers.read(table, options.target, options.leave)
+    rngs, rest = map(np.random.default_rng, range(options.splits)), len(records) // 5
+    return net, [np.split(rng.permutation(records), [-rest]) for rng in rngs]
 
 
 def measured(learn: Callable, net, splits, epsilon: float, target: str) -> str:
@@ -200,22 +171,24 @@ def main() -> None:
     source.add_argument("--bif", type=pathlib.Path, help="network to draw records of")
     source.add_argument("--density", help="FOLDER/NAME of .train.data and .test.data")
     parser.add_argument("--records", type=int, default=10_000, help="of --bif")
-    parser.add_argument("--target", help="column to predict")
+    parser.add_argument("--target", default="x0", help="column to predict")
     parser.add_argument("--leave", nargs="*", default=[], help="columns to leave out")
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0, 3.0])
     parser.add_argument("--splits", type=int, default=3, help="or seeds, of --density")
     parser.add_argument("--only", nargs="+", help="names of learners")
     options = parser.parse_args()
     net, splits = read(options)
-    sizes, target = [len(x) for x in splits[0]], options.target or net.names[0]
-    print(f"{sizes[0]} records of {len(net.names)} variables, {sizes[1]} held out")
-    head = "".join(f"{x:>22}" for x in (*peers.SCORES, "seconds"))
-    print(f"{'ε':<6}{'learner':<24}{head}")
-    every = learners()
+    train, test = splits[0]
+    print(f"{len(train)} records of {len(net.names)} variables, {len(test)} held out")
+    print(f"{'ε':<6}{'learner':<24}{''.join(f'{x:>22}' for x in peers.SCORES)} seconds")
+    kinds = itertools.product(("ε", "zCDP"), (1, 2, 3))
+    every = {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
+    every |= {"MST": partial(as_network, peers.mst), "AIM": partial(as_network, aim)}
+    every |= {f"PrivBayes, degree {x}": partial(privbayes, x) for x in (1, 2)}
     runs = [(x, y, every[y]) for x in options.epsilons for y in options.only or every]
     for epsilon, name, learn in [*runs, (np.inf, "Chow–Liu, no privacy", chow_liu)]:
         try:
-            row = measured(learn, net, splits, epsilon, target)
+            row = measured(learn, net, splits, epsilon, options.target)
         except Exception as error:  # a peer that is missing, or cannot have this ε
             row = f"  failed: {type(error).__name__}: {error!s:.60}"
         print(f"{epsilon:<6}{name:<24}{row}", flush=True)

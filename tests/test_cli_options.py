@@ -15,7 +15,7 @@ DIFFERENT = {
     },
     "--epsilon": {
         "default": "audit uses invented data, which cost nothing",
-        "required": "as for its default; release and learn may have rho in its place",
+        "required": "as for its default; and three commands may have rho in its place",
     },
     "--level": {"default": "predict refuses a level where there is no interval"},
     "--mechanism": {

@@ -11,6 +11,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.privacy import zcdp_budget
 from dpjax.study.coverage import Ranks
 from tests.helpers.printed import documented
 
@@ -94,6 +95,28 @@ def test_intervals_cover_with_other_noise(mechanism, key):
     )
     assert 0.895 < found.noise_aware.coverage < 0.995
     assert found.naive.coverage < found.noise_aware.coverage
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_intervals_cover_with_gaussian_noise(adjacency, key):
+    """With 400 releases, coverage of 95 % is at least 91 % but for a chance of 1e-3."""
+    cost = zcdp_budget(adjacency, epsilon=2, delta="1e-6")
+    found = dp.study.coverage(
+        key, NET, 500, budget=cost, mechanism="gaussian", releases=400
+    )
+    assert found.adjacency == adjacency
+    assert found.loss == {"rho": float(cost.rho)}
+    assert 0.91 < found.noise_aware.coverage < 0.985
+    assert found.naive.coverage < found.noise_aware.coverage
+
+
+def test_the_budget_is_given_once(key):
+    cost = zcdp_budget("add-remove", rho="0.1")
+    for wrong in ((), (1,), (1, "add-remove", cost), (None, "add-remove", cost)):
+        given = dict(zip(("epsilon", "adjacency", "budget"), wrong, strict=False))
+        with pytest.raises(ValueError, match="`budget` must be given, or"):
+            dp.study.coverage(key, NET, 9, **given)
 
 
 @pytest.mark.parametrize("mechanism", ["map", "posterior-sample"])

@@ -9,6 +9,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.privacy import zcdp_budget
 from dpjax.study.plan import plan
 from tests.helpers.printed import documented
 
@@ -98,6 +99,21 @@ def test_divergences_are_those_of_releases_of_the_tables_expected():
         error = np.hypot(np.std(found) / 60**0.5, expected.divergence_se)
         assert abs(np.mean(found) - expected.divergence) < 4.5 * error
         assert error < 0.2 * expected.divergence
+
+
+def test_gaussian_noise_is_compared_where_a_delta_is_given(key):
+    """By the ρ from which (ε, δ) follows, for one row; for networks only."""
+    options = {"key": key, "repeats": 4, "contributions": 2, "delta": "1e-6"}
+    planned = plan(NET, 300, 4, "add-remove", **options)
+    names = {x.name: x for x in planned.outlooks}
+    cost = zcdp_budget("add-remove", epsilon=4, delta="1e-6", contributions=2)
+    for name in ("gaussian", "gaussian, consistent", "gaussian, noise-aware"):
+        assert names[name].choices == {"rho": float(cost.per_record().rho)}
+    family = dp.statistics.Sufficient.of(
+        "poisson", (dp.Interval("x", 0, 5),), "add-remove"
+    )
+    with pytest.raises(ValueError, match="`delta` must be left out"):
+        plan(family, 300, 1, "add-remove", key=key, delta="1e-6")
 
 
 def test_large_networks_have_no_noise_aware_outlooks():

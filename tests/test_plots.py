@@ -7,6 +7,7 @@ import pytest
 from matplotlib import figure, pyplot
 
 from dpjax import plots
+from dpjax.privacy import budget_of
 from dpjax.study.coverage import Coverage, Ranks
 from dpjax.study.ecdf import ecdf_band
 from dpjax.study.sweeps import SweepResult
@@ -20,7 +21,8 @@ SWEEP = SweepResult(
 ROW = {"epsilon": 1, "auc": 0.6, "auc_se": 0.1, "accuracy": 0.7, "accuracy_se": 0.1}
 RANKS = (np.arange(200) + 0.5) / 200
 COVERAGE = Coverage(
-    *(9, 1.0, "add-remove"), *(Ranks(x, 0.95, RANKS) for x in ("aware", "plug-in"))
+    *(9, budget_of(1, "add-remove")),
+    *(Ranks(x, 0.95, RANKS) for x in ("aware", "plug-in")),
 )
 PANEL = plots.Panel([plots.Series("one", [1, 2], [3, 4])], "x", "y")
 CASES = {
@@ -110,7 +112,7 @@ def test_a_figure_with_a_users_own_panels_is_written(tmp_path):
 
 def test_a_curve_is_the_ecdf_less_uniform_and_its_title_counts_what_is_outside():
     shapes = Ranks("aware", 0.95, RANKS), Ranks("plug-in", 0.95, RANKS**3)
-    made = plots.rank_ecdfs(Coverage(9, 1.0, "add-remove", *shapes))
+    made = plots.rank_ecdfs(Coverage(9, budget_of(1, "add-remove"), *shapes))
     assert made[0].get_title() == "aware\ninside the band"
     x, y = made[1].lines[-1].get_data()
     np.testing.assert_allclose(y, np.cbrt(x) - x, atol=1 / RANKS.size)

@@ -88,7 +88,7 @@ def _refuse_losses(options: argparse.Namespace) -> None:
 
 def _guarantee(options: argparse.Namespace, number: str, name: str) -> Guarantee:
     """Return the guarantee of a number that the option `name` states."""
-    adjacency, given = options.adjacency, options.contributions
+    adjacency, given = options.adjacency, getattr(options, "contributions", None)
     rows = 1 if given is None else given
     if options.mechanism != Gaussian.kind:
         return budget_of(number, adjacency, name, contributions=rows)

@@ -4,12 +4,12 @@ __all__ = ["run"]
 
 import argparse
 
+from dpjax.cli.budgets import cost_of
 from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
 from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.noise.keys import study_key
-from dpjax.privacy import exact_epsilon
 from dpjax.study.coverage import Coverage, Ranks, coverage
 from dpjax.study.ecdf import ecdf_band
 
@@ -19,12 +19,12 @@ def run(options: argparse.Namespace) -> None:
     for name in ("plot", "ecdf"):
         if getattr(options, name) is not None:
             refuse_unwritable_file(getattr(options, name), name, (".png",))
+    budget = cost_of(options)
     found = coverage(
         study_key(options.seed),
         _network(options),
         options.n,
-        exact_epsilon(options.epsilon),
-        options.adjacency,
+        budget=budget,
         mechanism=options.mechanism,
         releases=options.releases,
         level=options.level,
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_facts(found))
         return
-    print(f"n = {found.n}, ε = {found.epsilon:g}, {found.adjacency}")
+    print(found)
     print(f"{'posterior':<32}{'coverage':>10}{'95 % interval':>18}{'ranks: p':>12}")
     for ranks in (found.noise_aware, found.naive):
         low, high = ranks.coverage_interval
@@ -58,7 +58,7 @@ def _network(options: argparse.Namespace) -> BayesNet:
 def _facts(found: Coverage) -> dict[str, object]:
     return {
         "n": found.n,
-        "epsilon": found.epsilon,
+        **found.loss,
         "adjacency": found.adjacency,
         "releases": int(found.naive.ranks.size),
         "level": found.naive.level,

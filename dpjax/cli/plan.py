@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
             repeats=options.repeats,
             mechanisms=options.mechanism,
             states=options.states,
+            delta=options.delta,
             tables=None if options.like is None else _tables_like(options.like, what),
         )
     if options.json:

@@ -236,10 +236,7 @@ def _title_of(coverage: Coverage, ax: object, title: str | None) -> str:
     """Return a title: the given one, or what is simulated if the figure is new."""
     if title is not None or ax is not None:
         return title or ""
-    return (
-        f"n = {coverage.n:,}, ε = {coverage.epsilon:g}, {coverage.adjacency}: "
-        f"{coverage.naive.ranks.size:,} releases"
-    )
+    return f"{coverage}: {coverage.naive.ranks.size:,} releases"
 
 
 def _ranks(axes: "Axes", ranks: Ranks, colour: str) -> None:

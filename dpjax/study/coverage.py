@@ -39,7 +39,14 @@ from dpjax.posteriors import (
 )
 from dpjax.posteriors.plug_in import draw_tables
 from dpjax.posteriors.priors import Prior, flat_prior
-from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, budget_of, exact_epsilon
+from dpjax.privacy import (
+    REPLACE_ONE,
+    Adjacency,
+    Epsilon,
+    Guarantee,
+    budget_of,
+    in_words,
+)
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 
@@ -94,19 +101,33 @@ class Coverage:
     """Ranks in the noise-aware and in the plug-in posteriors of the same releases."""
 
     n: int  # number of records of a data set
-    epsilon: float  # privacy loss of a release
-    adjacency: Adjacency
+    budget: Guarantee  # of a release
     noise_aware: Ranks
     naive: Ranks
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The adjacency of the budget."""
+        return self.budget.adjacency
+
+    @property
+    def loss(self) -> dict[str, float]:
+        """The numbers of the budget, such as ε or ρ, by name."""
+        return {name: float(x) for name, x in self.budget.numbers.items()}
+
+    def __str__(self) -> str:
+        loss = in_words({name: f"{x:g}" for name, x in self.loss.items()})
+        return f"n = {self.n:,}, {loss}, {self.adjacency}"
 
 
 def coverage(
     key: Key,
     net: BayesNet,
     n: int,
-    epsilon: Epsilon,
-    adjacency: Adjacency,
+    epsilon: Epsilon | None = None,
+    adjacency: Adjacency | None = None,
     *,
+    budget: Guarantee | None = None,
     mechanism: str | Recipe = "laplace",
     releases: int = 2000,
     level: float = 0.95,
@@ -127,8 +148,9 @@ def coverage(
         n: number of records of a data set.
         epsilon: privacy loss of each release.
         adjacency: "replace-one" or "add-remove".
+        budget: the guarantee of each release, in place of `epsilon` and `adjacency`.
         mechanism: recipe of the releases, or its name; one that adds noise: "laplace",
-            "fourier", "k-norm" or "auto".
+            "fourier", "k-norm", "auto" or, with a budget of kind zcdp, "gaussian".
         releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
@@ -145,10 +167,11 @@ def coverage(
     net.refuse_impossible("`coverage`")
     whole(1, n=n, releases=releases)
     probability(level=level)
-    budget, recipe = budget_of(epsilon, adjacency), recipe_of(mechanism)
-    statistic = recipe.statistic(net, adjacency)
-    known = n if adjacency == REPLACE_ONE else None
-    noise = recipe.mechanism(statistic, budget, known)
+    cost = _cost(epsilon, adjacency, budget)
+    recipe = recipe_of(mechanism)
+    statistic = recipe.statistic(net, cost.adjacency)
+    known = n if cost.adjacency == REPLACE_ONE else None
+    noise = recipe.mechanism(statistic, cost, known)
     if not (isinstance(statistic, TableStatistic) and noise.additive):
         raise ValueError(
             "`mechanism` must be one that adds noise, such as 'laplace', got "
@@ -167,11 +190,23 @@ def coverage(
     kind = "point estimate ± sd" if windows is None else "exact"
     return Coverage(
         n,
-        float(exact_epsilon(epsilon)),
-        adjacency,
+        cost,
         Ranks(f"noise-aware, {kind}", level, aware),
         Ranks("plug-in", level, naive),
     )
+
+
+def _cost(
+    epsilon: Epsilon | None, adjacency: Adjacency | None, budget: Guarantee | None
+) -> Guarantee:
+    """Return the guarantee of a release; `ValueError` unless it is given once."""
+    if budget is None and epsilon is not None and adjacency is not None:
+        return budget_of(epsilon, adjacency)
+    if budget is None or epsilon is not None or adjacency is not None:
+        raise ValueError(
+            "`budget` must be given, or `epsilon` and `adjacency`, and not both."
+        )
+    return budget
 
 
 class _Study(eqx.Module):

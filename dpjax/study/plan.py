@@ -19,18 +19,26 @@ from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import KNorm, Laplace, Mechanism, NetworkPosteriorSampler
+from dpjax.mechanisms import (
+    DiscreteGaussian,
+    KNorm,
+    Laplace,
+    Mechanism,
+    NetworkPosteriorSampler,
+)
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
 from dpjax.posteriors.priors import flatten
 from dpjax.privacy import (
     ADJACENCIES,
     REPLACE_ONE,
+    ZCDP,
     Adjacency,
     Epsilon,
     PureDP,
     exact_epsilon,
     rows_of,
+    zcdp_budget,
 )
 from dpjax.releases.released import Released
 from dpjax.statistics import (
@@ -74,6 +82,7 @@ def plan(
     mechanisms: Sequence[str | Recipe] = (),
     tables: Mapping[str, Any] | None = None,
     states: int | None = None,
+    delta: Epsilon | None = None,
 ) -> Plan:
     """Estimate the expected error of each mechanism.
 
@@ -105,6 +114,8 @@ def plan(
             as the mean of an earlier posterior. None: tables are drawn uniformly.
         states: number of hidden states of an event log (`event_outlooks`), for the
             network of one. The error is that of a hidden Markov model.
+        delta: for a network, δ that would be acceptable. Gaussian noise is then
+            compared too, with the ρ from which (ε, δ) follows.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -122,12 +133,19 @@ def plan(
     recipes = [x.per_record(rows) if rows > 1 else x for x in recipes]
     if isinstance(what, FamilyStatistic) and what.counts_levels:
         what = _one_variable(what)
+    if delta is not None and (not isinstance(what, BayesNet) or states is not None):
+        raise ValueError("`delta` must be left out, unless for a network of levels.")
     if states is not None:
         if not isinstance(what, BayesNet) or recipes or tables is not None:
             raise ValueError("`states` must be for an event log alone.")
         found = event_outlooks(key, what, states, n, each, repeats)
     elif isinstance(what, BayesNet):
         candidates = _candidates(what, n, each.epsilon, adjacency, prior)
+        if delta is not None:
+            cost = zcdp_budget(
+                adjacency, epsilon=budget, delta=delta, contributions=rows
+            )
+            candidates |= _gaussian(what, n, cost.per_record(), prior)
         for x in recipes:
             candidates[str(x)] = of_recipe(x, what, each, n, prior), {}
         key_data, key_noise = jr.split(jr.clone(key))
@@ -231,6 +249,24 @@ def _candidates(
         }
         candidates[name] = SampledTables(counts, law.in_reals()), choices
     return candidates
+
+
+def _gaussian(
+    net: BayesNet, n: int, cost: ZCDP, prior: float
+) -> dict[str, tuple[TableLearner, dict]]:
+    """Return learners from counts with Gaussian noise of this cost for one row."""
+    counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
+    public = n if cost.adjacency == REPLACE_ONE else None
+    noise = DiscreteGaussian.of(counts, cost).for_studies()
+    choices = {"rho": float(cost.rho)}
+    return {
+        "gaussian" + suffix: (
+            ReleasedTables(counts, noise, flat, public, estimate),
+            choices,
+        )
+        for suffix, estimate in _ESTIMATES.items()
+        if _is_of_interest(estimate, counts, noise, public)
+    }
 
 
 def _is_of_interest(

@@ -14,10 +14,12 @@ def add(commands) -> None:
     )
     command.common("--network", more="; the latter two need --schema", required=True)
     command.common("--schema", required=False)
-    command.common("--n", "--epsilon", "--adjacency")
+    command.common("--n", "--adjacency")
+    command.common("--epsilon", required=False)
+    command.common("--rho", "--delta")
     command.common(
         "--mechanism",
-        choices=("auto", "fourier", "k-norm", "laplace"),
+        choices=("auto", "fourier", "gaussian", "k-norm", "laplace"),
         default="laplace",
     )
     command.number("--releases", "simulated releases", 2000)

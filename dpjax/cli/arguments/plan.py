@@ -29,6 +29,7 @@ def add(commands) -> None:
     command.common("--states", only="for hmm: ")
     command.common("--n", more="; if it is private, a public guess")
     command.common("--epsilon", "--adjacency", "--contributions")
+    command.common("--delta", more="; that noise is then compared too")
     command.common(
         "--mechanism",
         more=" to compare too, with its own defaults (may be repeated)",
