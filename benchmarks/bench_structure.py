@@ -178,8 +178,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="names of learners")
     options = parser.parse_args()
     net, splits = read(options)
-    train, test = splits[0]
-    print(f"{len(train)} records of {len(net.names)} variables, {len(test)} held out")
+    print("{} records for training, {} held out".format(*map(len, splits[0])))
     print(f"{'ε':<6}{'learner':<24}{''.join(f'{x:>22}' for x in peers.SCORES)} seconds")
     kinds = itertools.product(("ε", "zCDP"), (1, 2, 3))
     every = {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
@@ -192,6 +191,7 @@ def main() -> None:
         except Exception as error:  # a peer that is missing, or cannot have this ε
             row = f"  failed: {type(error).__name__}: {error!s:.60}"
         print(f"{epsilon:<6}{name:<24}{row}", flush=True)
+        jax.clear_caches()  # programs of many networks exhaust the system's mappings
 
 
 if __name__ == "__main__":

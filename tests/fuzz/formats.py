@@ -14,7 +14,7 @@ import numpy as np
 
 import dpjax as dp
 from dpjax._documents import canonical_json
-from dpjax.cli.release import _about_of
+from dpjax.cli.release import about_facts
 from dpjax.data.grouping import Grouped
 from dpjax.releases.about import about_of
 from dpjax.releases.measuring import Rows, measured
@@ -82,7 +82,7 @@ def _again(schema: dp.Schema) -> None:
 
 
 def _read_about(path: pathlib.Path) -> None:
-    facts = about_of(_about_of(str(path)))
+    facts = about_of(about_facts(str(path)))
     assert about_of(json.loads(json.dumps(dict(facts)))) == facts
 
 
