@@ -19,12 +19,13 @@ import dpjax as dp
 from benchmarks import bench_counting, bench_hmm, private_fits
 from benchmarks.program import Call, Drawn, Program
 from dpjax._platforms import ACCELERATOR
+from dpjax.data import probabilities
 from dpjax.event_logs import CellCounts, sampler
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise import discrete_gaussian, discrete_laplace, gaussian_tables, tables
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
-from dpjax.posteriors import exact_posterior, point_estimate, prediction
+from dpjax.posteriors import exact_posterior, point_estimate
 from dpjax.posteriors.exact.windows import Windows
 from dpjax.posteriors.gibbs.latent_records import gibbs_start, gibbs_step
 from dpjax.statistics import NetworkCounts
@@ -188,7 +189,7 @@ def predictions(n: int) -> Call:
     net = naive_bayes()
     theta = jnp.full(net.layout.length, 0.5)
     return (
-        lambda theta, records: prediction.predict(theta, records, net, 0),
+        lambda theta, records: probabilities.predict(theta, records, net, 0),
         (theta, Drawn((n, 17))),
     )
 
@@ -198,7 +199,7 @@ def synthetic(n: int) -> Call:
     sizes = [net.sizes[group[-1]] for group in net.layout.groups]
     theta = jnp.asarray(np.repeat(1 / np.array(sizes), np.diff(net.layout.offsets)))
     return (
-        lambda key, theta: prediction.sample_records(key, theta, net, n),
+        lambda key, theta: probabilities.sample_records(key, theta, net, n),
         (study_key(0), theta),
     )
 

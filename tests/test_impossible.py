@@ -14,7 +14,7 @@ from scipy import stats
 
 import dpjax as dp
 from dpjax.cli.main import main
-from dpjax.data import impossible
+from dpjax.data import impossible, probabilities
 from dpjax.data.impossible import excluded_cells
 from dpjax.data.records import as_records
 from dpjax.event_logs import event_network
@@ -25,7 +25,6 @@ from dpjax.posteriors import (
     exact_posterior,
     gibbs_posterior,
     point_estimate,
-    prediction,
 )
 from dpjax.posteriors.methods import METHODS
 from dpjax.releases.entries import InconsistentRelease
@@ -395,7 +394,7 @@ def test_synthetic_records_are_possible_and_evidence_must_be():
 def test_rounding_never_draws_a_level_without_probability(law, drawn):
     net = dp.BayesNet.from_parents({"x": ["a", "b", "c"]}, {"x": []})
     theta = jnp.array(law)  # sums below 1 stand for rounding errors
-    records = prediction.sample_records(jr.key(3), theta, net, 2000)
+    records = probabilities.sample_records(jr.key(3), theta, net, 2000)
     assert set(np.ravel(records).tolist()) == drawn
 
 

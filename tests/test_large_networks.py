@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.data import probabilities
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.noise.keys import study_key
-from dpjax.posteriors import METHODS, SeparateTables, prediction, separate_tables
+from dpjax.posteriors import METHODS, SeparateTables, separate_tables
 from dpjax.posteriors.choice import _candidates
 from dpjax.posteriors.estimate.number_law import number_log_prob
 from dpjax.posteriors.estimate.separate_tables import _estimate, _Problem
@@ -143,7 +144,7 @@ def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
     @jax.jit
     def simulate(key, theta):
         first, second = jr.split(key)
-        records = prediction.sample_records(first, theta, net, n)
+        records = probabilities.sample_records(first, theta, net, n)
         exact = statistic.measure(records).astype(float)
         return exact + scale * jr.laplace(second, exact.shape, float)
 
@@ -230,10 +231,14 @@ def programs(net):
             lambda *given: _estimate(statistic, *given, 5),
             *(values, scale, n, theta),
         ),
-        "records": (lambda k, t: prediction.sample_records(k, t, net, 100), key, theta),
-        "predict": (lambda t, r: prediction.predict(t, r, net, 1), theta, records),
+        "records": (
+            lambda k, t: probabilities.sample_records(k, t, net, 100),
+            key,
+            theta,
+        ),
+        "predict": (lambda t, r: probabilities.predict(t, r, net, 1), theta, records),
         "likelihood": (
-            lambda t, r: prediction.log_likelihood(t, r, net),
+            lambda t, r: probabilities.log_likelihood(t, r, net),
             *(theta, records),
         ),
     }
