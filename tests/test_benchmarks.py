@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 BY_HAND = {
     *("bench_fourier", "bench_regression", "bench_utility"),
     *("bench_coverage", "bench_event_logs", "bench_leaves", "bench_marginals"),
-    *("bench_peer_utility", "bench_samplers"),
+    *("bench_peer_utility", "bench_samplers", "bench_structure"),
 }
 CPU = {"platform": "cpu", "kind": "cpu", "count": 1, "copy_bytes_per_second": 5e9}
 ROW = "from benchmarks.report import Row\n"
