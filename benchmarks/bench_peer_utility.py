@@ -7,9 +7,10 @@ predicts the target of the others. All learners see the same records and have th
 ε, for a record that is added or removed. mbi's Private-PGM gets Laplace noise on the
 same tables. MST, AIM and PrivBayes choose their own tables and make synthetic records,
 from which the same network is learned without noise; MST and AIM are (ε, δ)-private,
-with δ = 1e-9. AIM has four rounds a variable, which take minutes; its default is 16. A peer that is not found gets a line that says so: MST and AIM are
-mst.py and aim.py of mbi's repository, and PrivBayes is that of DataSynthesizer; give
-their folders by PYTHONPATH.
+with δ = 1e-9. AIM has four rounds a variable, which take minutes; its default is 16. A
+peer that is not found gets a line that says so: MST and AIM are mst.py and aim.py of
+mbi's repository, and PrivBayes is that of DataSynthesizer; give their folders by
+PYTHONPATH.
 """
 
 import argparse
