@@ -146,6 +146,8 @@ def test_what_a_draw_costs_and_what_a_budget_pays_for():
     other = ApproximateDP(Fraction(1), Fraction(1, 10), "add-remove")
     with pytest.raises(ValueError, match="`budget` must be of kind pure-dp or zcdp"):
         _ = other.choice_epsilon
+    with pytest.raises(ValueError, match="`budget` must be of kind pure-dp or zcdp"):
+        other.of_choice(Fraction(1))
 
 
 # ---- Whole releases.
@@ -208,9 +210,9 @@ def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch)
     drawn, made = [], []
     plain, publish = learning.chosen, learning.release
 
-    def counted(scores, epsilon, adjacency, bits):
+    def counted(scores, epsilon, adjacency):
         drawn.append(epsilon)
-        return plain(scores, epsilon, adjacency, bits)
+        return plain(scores, epsilon, adjacency)
 
     def kept(*arguments, **options):
         made.append(publish(*arguments, **options))
@@ -277,7 +279,7 @@ def test_rows_of_persons_are_limited_once():
         ignore="*",
     )  # fmt: skip
     totals = [float(np.sum(x.tables()["a"])) for x in found.chain]
-    assert totals == pytest.approx([600] * 3, abs=40)
+    assert totals == pytest.approx([600] * 3, abs=120)  # 900 rows are given
 
 
 def test_all_batches_are_read():
@@ -460,11 +462,11 @@ def test_a_release_continues_only_what_it_was_learned_from():
         )
 
 
-def test_weak_edges_are_not_drawn_where_noise_is_large():
-    """Where all tables are noise, having no parent is better, by the public penalty."""
+def test_an_edge_whose_table_would_be_noise_is_not_drawn():
+    """Tables of 3,600 cells for 500 records: a penalty far above any distance."""
     rng = np.random.default_rng(1)
-    table = {name: rng.integers(0, 2, 5000) for name in "abcde"}
-    found = dp.learn(CHAIN, table, epsilon="0.05", adjacency="add-remove", degree=1)
-    assert len(edges_of(found.net)) <= 4
-    many = dp.learn(CHAIN, table, epsilon=20, adjacency="add-remove", degree=1)
-    assert len(edges_of(many.net)) <= 4
+    schema = dp.Schema({"a": [*range(60)], "b": [*range(60)], "c": [0, 1]})
+    table = {"a": rng.integers(0, 60, 500), "c": rng.integers(0, 2, 500)}
+    table["b"] = table["a"]  # an edge that would be drawn if it cost nothing
+    found = dp.learn(schema, table, epsilon=5, adjacency="add-remove", degree=1)
+    assert frozenset("ab") not in edges_of(found.net)

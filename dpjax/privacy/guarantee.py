@@ -193,14 +193,17 @@ class Guarantee(Unit, abc.ABC):
         The mechanism draws an output with probability proportional to e^(ε s / 2Δ),
         where s is the score of the output, with the sensitivity Δ.
         """
-        raise ValueError(
-            "`budget` must be of kind pure-dp or zcdp to choose a structure, got "
-            f"{self.kind}."
-        )
+        raise self._pays_for_no_choice()
 
     def of_choice(self: Kind, epsilon: Fraction) -> Kind:
         """Return the cost of a draw by the exponential mechanism with this ε."""
-        raise NotImplementedError
+        raise self._pays_for_no_choice()
+
+    def _pays_for_no_choice(self) -> ValueError:
+        return ValueError(
+            "`budget` must be of kind pure-dp or zcdp to choose a structure, got "
+            f"{self.kind}."
+        )
 
     def fits(self, budget: "Guarantee") -> bool:
         """Return whether this guarantee is at least as strong as `budget`."""

@@ -25,7 +25,7 @@ from jaxtyping import Int64
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.probabilities import sample_records
-from dpjax.noise.exact_choice import Bits, softmax
+from dpjax.noise.exact_choice import Bits, softmax, system_bits
 from dpjax.noise.keys import study_key
 from dpjax.privacy import REPLACE_ONE, Adjacency
 from dpjax.releases.released import Released, consistent
@@ -54,7 +54,10 @@ def distance_sensitivity(adjacency: Adjacency) -> int:
 
 
 def chosen(
-    scores: Sequence[int], epsilon: Fraction, adjacency: Adjacency, bits: Bits
+    scores: Sequence[int],
+    epsilon: Fraction,
+    adjacency: Adjacency,
+    bits: Bits = system_bits,
 ) -> int:
     """Draw an index by the exponential mechanism, exactly.
 

@@ -21,7 +21,6 @@ from dpjax.data.schema import Schema
 from dpjax.data.sources import Table
 from dpjax.mechanisms import ExactMechanism
 from dpjax.mechanisms.recipes import Recipe, recipe_of
-from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.privacy import (
     REPLACE_ONE,
     Adjacency,
@@ -99,8 +98,8 @@ def learn(
 
     Privacy:
         The budget is the exact cost of all draws together: three tenths of it are for
-        edges, from three to six tenths for the last tables, and the rest for earlier
-        tables. Error messages about records, time and memory depend on the records.
+        edges, about half for the last tables, and the rest for earlier tables. Error
+        messages about records, time and memory depend on the records.
 
     Raises:
         ValueError: if an argument is not valid, or the table cannot be read, is empty
@@ -123,7 +122,7 @@ def learn(
     if ledger is not None:
         purpose = f"{plan.recipe}: {len(net.names)} variables and a network, learned"
         ledger.charge(budget, purpose, part)
-    return replace(_learned(plan, net, records, system_bits), about=facts)
+    return replace(_learned(plan, net, records), about=facts)
 
 
 class _Plan(NamedTuple):
@@ -203,7 +202,7 @@ def _records(
     return records
 
 
-def _learned(plan: _Plan, net: BayesNet, records: np.ndarray, bits: Bits) -> Released:
+def _learned(plan: _Plan, net: BayesNet, records: np.ndarray) -> Released:
     """Release tables and draw edges, in turn, by the budgets of the plan."""
     order: list[int] = []
     made = release(net, [records], budget=plan.tables[0], mechanism=plan.recipe)
@@ -214,7 +213,7 @@ def _learned(plan: _Plan, net: BayesNet, records: np.ndarray, bits: Bits) -> Rel
             edges = [(x, y) for x, y in edges if _may_follow(order, net, x, y)]
         noise = _noise(plan.recipe, net, cost)
         found = scores_of(net, edges, records, expected_records(made), noise)
-        draw = partial(chosen, epsilon=epsilon, adjacency=cost.adjacency, bits=bits)
+        draw = partial(chosen, epsilon=epsilon, adjacency=cost.adjacency)
         if order:
             net = _with_parents(net, order[step + 1 :], found, draw)
         else:
