@@ -88,6 +88,39 @@ def test_other_releases_share_a_ledger_of_rho_but_not_the_reverse(folder, capsys
     assert not (folder / "s.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "made"),
+    [
+        ("laplace", "discrete-laplace"),
+        ("k-norm", "k-norm"),
+        ("posterior-sample", "posterior-on-grid"),
+    ],
+)
+def test_a_pure_mechanism_spends_rho_by_the_epsilon_that_implies_it(
+    mechanism, made, folder, capsys
+):
+    """ρ = 1/8 is implied by ε = 1/2, and so the ledger is full."""
+    spent = ("--rho", "1/8", "--ledger", "l.jsonl", "--budget", "1/8")
+    assert release(*spent, "--mechanism", mechanism) == 0
+    assert shown(capsys)[-1] == "ledger: ρ = 1/8 of ρ = 1/8 spent"
+    found = dp.load("r.json")
+    assert found.mechanism.kind == made
+    assert found.guarantee() == PureDP(Fraction(1, 2), "replace-one")
+
+
+@pytest.mark.parametrize(
+    ("loss", "made"),
+    [
+        (("--rho", "1/10"), "discrete-gaussian"),
+        (BOTH[2:], "discrete-gaussian"),
+        (("--epsilon", "1"), "discrete-laplace"),
+    ],
+)
+def test_auto_takes_gaussian_noise_for_rho(loss, made, folder, capsys):
+    assert release(*loss, "--mechanism", "auto") == 0
+    assert dp.load("r.json").mechanism.kind == made
+
+
 def test_a_person_with_several_rows_has_the_whole_loss(folder, capsys):
     person = ("--contributions", "2", "--id", "id", "--adjacency", "add-remove")
     ledger = ("--ledger", "l.jsonl", "--budget", "1")
@@ -142,17 +175,17 @@ def test_reports_and_inference_take_the_release(folder, capsys):
 
 EITHER = "give --rho R alone, or --epsilon E with --delta D."
 WRONG = {
-    "rho for another": (
-        ("--rho", "1"),
-        "`rho` must be left out for the mechanism laplace: it is for --mechanism gauss",
-    ),
     "rho and epsilon for another": (
         ("--rho", "1", "--epsilon", "1", "--mechanism", "k-norm"),
-        "`rho` must be left out for the mechanism k-norm",
+        f"`epsilon` must be left out with --rho: {EITHER}",
     ),
     "delta for another": (
         ("--epsilon", "1", "--delta", "1e-9"),
-        "`delta` must be left out for the mechanism laplace",
+        "`delta` must be left out for the mechanism laplace, whose privacy loss has no",
+    ),
+    "delta alone for auto": (
+        ("--delta", "1e-9", "--mechanism", "auto"),
+        f"`epsilon` must be given for the mechanism auto: {EITHER}",
     ),
     "no loss": ((), "`epsilon` must be given for the mechanism laplace: --epsilon E."),
     "no loss of noise": (

@@ -83,7 +83,10 @@ def test_rows_of_persons(folder):
     [
         (NEAR, "`epsilon` must be given for the mechanism auto"),
         (("--epsilon", "1", "--rho", "1", *NEAR), "must be left out"),
-        (("--rho", "1", "--mechanism", "laplace", *NEAR), "`rho` must be left out"),
+        (
+            ("--rho", "1", "--mechanism", "laplace", *NEAR),
+            "must be one whose cost is of the budget's kind",
+        ),
         (("--epsilon", "1", "--degree", "9", *NEAR), "`degree` must be at most 4"),
         (("--epsilon", "1", "--id", "who", *ANY), "`contributions` must be given"),
         (("--epsilon", "1", "--adjacency", "add-remove"), "column 6 is not"),

@@ -141,8 +141,8 @@ def law_of(table, reach=12):
 
 def mechanism_of(recipe, statistic, epsilon, adjacency, k, n=None):
     budget = budget_of(epsilon, adjacency, contributions=k)
-    recipe = recipe.per_record(k) if k > 1 else recipe
-    return recipe.mechanism(statistic, budget.per_record(), n)
+    recipe, each = recipe.paid_by(budget)
+    return recipe.mechanism(statistic, each, n)
 
 
 def loss_of(kind, adjacency, k, epsilon="1", noise_of=None):

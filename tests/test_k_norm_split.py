@@ -110,8 +110,8 @@ def test_budgets_are_for_each_row_of_a_person():
         mechanism=recipe,
     )  # fmt: skip
     assert one.mechanism.epsilons == (Fraction(1, 8), Fraction(3, 8))
-    each = recipe.per_record(2).split
-    assert each == {("b", "c"): Fraction(1, 8), "d": Fraction(3, 8)}
+    each, _ = recipe.paid_by(one.guarantee())
+    assert each.split == {("b", "c"): Fraction(1, 8), "d": Fraction(3, 8)}
 
 
 WRONG = [

@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpjax.mechanisms.recipes import Auto, Gaussian, Laplace
 from dpjax.privacy import ZCDP, ApproximateDP, Ledger, PureDP, zcdp_budget
 
 TENTH = Fraction(1, 10)
@@ -125,6 +126,35 @@ def test_wrong_budgets_are_refused():
             zcdp_budget("add-remove", epsilon=1, delta=delta)
     with pytest.raises(ValueError, match="`rho` must be a finite number > 0"):
         zcdp_budget("add-remove", rho=0)
+
+
+@pytest.mark.parametrize("rho", ["1/10", "1/8", "2", "1e-20", "7e12"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_pure_mechanism_spends_nearly_the_whole_budget(rho, k):
+    """Its ε for one row implies the ρ of a person, to within one part in 10^12."""
+    budget = zcdp_budget("add-remove", rho=rho, contributions=k)
+    recipe, each = Laplace().paid_by(budget)
+    assert recipe == Laplace()
+    assert isinstance(each, PureDP)
+    spent = ZCDP.of(each.of_group(k)).rho
+    assert 1 - Fraction(1, 10**12) <= spent / budget.rho <= 1
+    assert (spent == budget.rho) == (k == 1 and rho in ("1/8", "2"))
+
+
+def test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused():
+    both = ApproximateDP(Fraction(1), TENTH, "add-remove")
+    pure = PureDP(Fraction(1), "add-remove")
+    assert Laplace().paid_by(both) == (Laplace(), pure)
+    for budget in (both, pure):
+        with pytest.raises(ValueError, match="the mechanism gaussian can spend, of k"):
+            Gaussian().paid_by(budget)
+
+
+def test_auto_is_gaussian_noise_for_a_budget_of_rho():
+    budget = zcdp_budget("add-remove", rho="0.1", contributions=2)
+    assert Auto().paid_by(budget) == (Gaussian(), budget.per_record())
+    pure = PureDP(Fraction(1), "add-remove")
+    assert Auto().paid_by(pure) == (Auto(), pure)
 
 
 def test_a_ledger_in_rho_takes_pure_releases_too(tmp_path):

@@ -5,10 +5,12 @@ __all__ = ["cost_of", "ledger_of", "plain", "said"]
 import argparse
 
 from dpjax.exports.reports.budget import texts
-from dpjax.mechanisms.recipes import Gaussian
+from dpjax.mechanisms.recipes import RECIPES
 from dpjax.privacy import (
+    ZCDP,
     Guarantee,
     Ledger,
+    PureDP,
     budget_of,
     exact_epsilon,
     in_words,
@@ -69,19 +71,18 @@ def said(cost: Guarantee) -> str:
 def _refuse_losses(options: argparse.Namespace) -> None:
     """Raise unless the mechanism's privacy loss is given, in one way."""
     given = [name for name in _LOSSES if getattr(options, name) is not None]
-    made = f"the mechanism {options.mechanism}"
-    if options.mechanism != Gaussian.kind:
-        for name in given:
-            if name != "epsilon":
-                raise ValueError(
-                    f"`{name}` must be left out for {made}: it is for --mechanism "
-                    f"{Gaussian.kind}."
-                )
-        if not given:
-            raise ValueError(f"`epsilon` must be given for {made}: --epsilon E.")
-    elif "rho" in given and len(given) > 1:
+    made, costs = f"the mechanism {options.mechanism}", RECIPES[options.mechanism].costs
+    if PureDP in costs and not given:
+        raise ValueError(f"`epsilon` must be given for {made}: --epsilon E.")
+    if PureDP in costs and given in (["epsilon"], ["rho"]):
+        return
+    if ZCDP not in costs and "delta" in given:
+        raise ValueError(
+            f"`delta` must be left out for {made}, whose privacy loss has no delta."
+        )
+    if "rho" in given and len(given) > 1:
         raise ValueError(f"`{given[0]}` must be left out with --rho: {_EITHER}.")
-    elif given not in (["rho"], ["epsilon", "delta"]):
+    if given not in (["rho"], ["epsilon", "delta"]):
         (name,) = {"epsilon", "delta"} - {*given} if given else {"rho"}
         raise ValueError(f"`{name}` must be given for {made}: {_EITHER}.")
 
@@ -90,10 +91,10 @@ def _guarantee(options: argparse.Namespace, number: str, name: str) -> Guarantee
     """Return the guarantee of a number that the option `name` states."""
     adjacency, given = options.adjacency, getattr(options, "contributions", None)
     rows = 1 if given is None else given
-    if options.mechanism != Gaussian.kind:
-        return budget_of(number, adjacency, name, contributions=rows)
     exact = exact_epsilon(number, name)
     if options.rho is not None:
         return zcdp_budget(adjacency, rho=exact, contributions=rows)
+    if options.delta is None:
+        return budget_of(exact, adjacency, name, contributions=rows)
     delta = options.delta
     return zcdp_budget(adjacency, epsilon=exact, delta=delta, contributions=rows)

@@ -9,15 +9,11 @@ from dpjax.cli.databases import opened
 from dpjax.cli.options import refuse_unwritable, saying
 from dpjax.cli.release import about_facts, write
 from dpjax.data.schema import Schema
-from dpjax.mechanisms.recipes import Auto, Gaussian
 from dpjax.releases.learning import learn
 
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax learn` with the given options."""
-    if options.mechanism is None:
-        concentrated = options.rho is not None or options.delta is not None
-        options.mechanism = (Gaussian if concentrated else Auto).kind
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     refuse_unwritable(options)

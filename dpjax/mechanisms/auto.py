@@ -1,4 +1,4 @@
-"""The recipe that chooses between K-norm and Laplace noise, from public facts alone."""
+"""The recipe that chooses the noise, from public facts alone."""
 
 __all__ = ["Auto"]
 
@@ -9,12 +9,13 @@ from typing import ClassVar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
 from dpjax.mechanisms.continuous_family_k_norm import parts_of, unit_variance
+from dpjax.mechanisms.discrete_gaussian import Gaussian
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.k_norm import KNorm
 from dpjax.mechanisms.norm_groups import MOST, are_small, choose_groups
 from dpjax.mechanisms.recipe import RECIPES, Recipe
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.privacy import Adjacency, Guarantee, PureDP
 from dpjax.statistics import (
     Contrasts,
     FamilyStatistic,
@@ -32,7 +33,7 @@ _LESS = 0.9  # Laplace noise is kept for gains below a tenth: it has more poster
 @RECIPES.add
 @dataclass(frozen=True)
 class Auto(Recipe):
-    """K-norm noise on a network or a family if it is better, otherwise Laplace noise.
+    """K-norm noise if it is better, else Laplace noise; Gaussian noise for zCDP.
 
     For a network, K-norm noise is chosen if the total variance of the cells of all
     measured tables is below nine tenths of half of that of Laplace noise: Laplace noise
@@ -43,9 +44,19 @@ class Auto(Recipe):
     K-norm noise or, if they are too many, Laplace noise on their Fourier coefficients.
     Laplace noise is kept for more than 1,024 numbers in a group, and for a schema with
     impossible combinations. None of this depends on records or ε.
+
+    For a budget of kind zCDP it is Gaussian noise, which is never wider than Laplace
+    noise of the same ρ: the L2 norm of a change is at most its L1 norm.
     """
 
     kind: ClassVar[str] = "auto"
+    costs: ClassVar[tuple[type[Guarantee], ...]] = (PureDP, *Gaussian.costs)
+
+    def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
+        """Return Gaussian noise for zCDP, and itself for ε-DP."""
+        if isinstance(budget, Gaussian.costs):
+            return Gaussian().paid_by(budget)
+        return super().paid_by(budget)
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
         """Return the contrasts of the network for K-norm noise, or else its counts."""

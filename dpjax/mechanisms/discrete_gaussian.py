@@ -214,6 +214,7 @@ class Gaussian(Recipe):
     """
 
     kind: ClassVar[str] = "gaussian"
+    costs: ClassVar[tuple[type[Guarantee], ...]] = (ZCDP,)
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since noise fits any statistic."""

@@ -11,7 +11,7 @@ from dpjax._checks import one_of
 from dpjax._registry import Registry
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
-from dpjax.privacy import Adjacency, Guarantee
+from dpjax.privacy import Adjacency, Guarantee, PureDP
 from dpjax.statistics import NetworkCounts, Statistic
 from dpjax.statistics.marginal_contrasts import Variables
 
@@ -22,6 +22,9 @@ class Recipe(abc.ABC):
 
     kind: ClassVar[str]
     """Name of the recipe in `dpjax.release` and on the command line."""
+
+    costs: ClassVar[tuple[type[Guarantee], ...]] = (PureDP,)
+    """Classes of the guarantees that its mechanisms have."""
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
         """Return the statistic to measure for a network: its counts."""
@@ -39,15 +42,33 @@ class Recipe(abc.ABC):
     def accepts(self, statistic: Statistic) -> bool:
         """Return whether this recipe can release the statistic."""
 
-    def per_record(self, contributions: int) -> "Recipe":
-        """Return the recipe with its budgets, if any, divided by `contributions`."""
-        return self
+    def paid_by(self, budget: Guarantee) -> "tuple[Recipe, Guarantee]":
+        """Return the recipe to use for a budget, and what a row may cost.
+
+        Raises:
+            ValueError: if no cost of a class in `costs` is known to imply the budget.
+        """
+        row = budget.per_record()
+        if isinstance(row, self.costs):
+            return self, row
+        if row.pure_epsilon and PureDP in self.costs:
+            return self, PureDP(row.pure_epsilon, row.adjacency)
+        kinds = " or ".join(kind.kind for kind in self.costs)
+        raise ValueError(
+            f"`budget` must be one that the mechanism {self} can spend, of kind "
+            f"{kinds}, got {row.kind}: see `dpjax.privacy.zcdp_budget`."
+        )
 
     @abc.abstractmethod
     def mechanism(
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> ExactMechanism:
         """Make the mechanism of cost ≤ `budget` for n records; n is None if private.
+
+        Args:
+            statistic: the statistic to release.
+            budget: the most that a release may cost a row, as from `paid_by`.
+            n: the number of records if it is public, else None.
 
         Raises:
             ValueError: if an option is out of range or does not fit the statistic.

@@ -66,11 +66,14 @@ class _WithSplit(Recipe):
                 f"'1/4', 'deaths': '3/4'}}, got {type(self.split).__name__}."
             )
 
-    def per_record(self, contributions: int) -> Recipe:
-        """Return the recipe with 1 / `contributions` of the budget of each part."""
-        parts = (self.split or {}).items()
-        each = {x: exact_epsilon(e, "split") / contributions for x, e in parts}
-        return replace(self, split=each or self.split)
+    def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
+        """Return the recipe with the budget of each part for one row, and the cost."""
+        _, cost = super().paid_by(budget)
+        k = budget.contributions
+        if self.split is None or k == 1:
+            return self, cost
+        each = {x: exact_epsilon(e, "split") / k for x, e in self.split.items()}
+        return replace(self, split=each), cost
 
 
 def _of_cost(budget: Guarantee, noise: ExactMechanism) -> ExactMechanism:

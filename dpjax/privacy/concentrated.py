@@ -15,6 +15,7 @@ from dpjax.privacy.rounding import (
     Epsilon,
     exact_epsilon,
     logarithm_above,
+    root_below,
     rounded_up,
 )
 from dpjax.privacy.sensitivity import Adjacency
@@ -22,7 +23,6 @@ from dpjax.privacy.sensitivity import Adjacency
 _ORDERS = 1 + np.geomspace(1e-4, 1e5, 400)  # of Rényi divergences
 _LEAST_DELTA = Fraction(1, 10**30)
 _ROUNDS = 60  # of a search by halves
-_BITS = 60  # after the point, of a root
 _DIGITS = 10**6  # of a chosen order, which need not be exact
 
 
@@ -71,10 +71,18 @@ class ZCDP(Guarantee):
         return {"rho": self.rho / k**2}
 
     @property
+    def pure_epsilon(self) -> Fraction:
+        """√(2ρ), rounded down to a decimal number, since ε-DP implies ε²/2-zCDP.
+
+        Reference:
+            Bun & Steinke (TCC 2016).
+        """
+        return root_below(2 * self.rho)
+
+    @property
     def choice_epsilon(self) -> Fraction:
         """The largest ε of a draw by the exponential mechanism: √(8ρ), rounded down."""
-        squared = (8 * self.rho.numerator << 2 * _BITS) // self.rho.denominator
-        return Fraction(math.isqrt(squared), 1 << _BITS)
+        return root_below(8 * self.rho)
 
     def of_choice(self, epsilon: Fraction) -> "ZCDP":
         """Return ρ = ε² / 8, since probabilities change by factors in a range of e^ε.

@@ -187,6 +187,11 @@ class Guarantee(Unit, abc.ABC):
         return replace(self, **self.remaining(type(self).of(spent)))
 
     @property
+    def pure_epsilon(self) -> Fraction | None:
+        """An ε such that ε-DP implies this guarantee, the largest known, or None."""
+        return None
+
+    @property
     def choice_epsilon(self) -> Fraction:
         """The largest ε of a draw by the exponential mechanism that this pays for.
 

@@ -70,6 +70,11 @@ class PureDP(Guarantee):
         return {"epsilon": self.epsilon / k}
 
     @property
+    def pure_epsilon(self) -> Fraction:
+        """The privacy loss ε."""
+        return self.epsilon
+
+    @property
     def choice_epsilon(self) -> Fraction:
         """The largest ε of a draw by the exponential mechanism, which is this ε."""
         return self.epsilon
@@ -139,6 +144,11 @@ class ApproximateDP(Guarantee):
         epsilon, short = self.epsilon / k, _rounded_down(self.delta)
         each = _rounded_down(short / _powers(epsilon, k)) if short else Fraction(0)
         return {"epsilon": epsilon, "delta": each}
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """The privacy loss ε, since ε-DP implies (ε, δ)-DP."""
+        return self.epsilon
 
     @property
     def bound(self) -> Fraction:

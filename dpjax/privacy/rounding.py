@@ -11,10 +11,12 @@ __all__ = [
     "exponential_above",
     "logarithm_above",
     "root_above",
+    "root_below",
     "rounded_up",
 ]
 
 import decimal
+import math
 import numbers
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -94,6 +96,15 @@ def root_above(x: Fraction) -> Fraction:
     if x < 0:
         raise ValueError(f"`x` must be at least 0, got {float(x)}.")
     return Fraction(_next(_UP.sqrt(_decimal(x)))) if x else Fraction(0)
+
+
+def root_below(x: Fraction) -> Fraction:
+    """Return a decimal number of 13 digits or more below √x, or √x if it is one."""
+    scale, root = 1, math.isqrt(int(x))
+    while root**2 < x * scale**2 and root < 10**_DIGITS:
+        scale *= 10
+        root = math.isqrt(int(x * scale**2))
+    return Fraction(root, scale)
 
 
 def _within_range(fraction: Fraction, message: str) -> Fraction:

@@ -27,7 +27,6 @@ from dpjax.privacy import (
     Epsilon,
     Guarantee,
     Ledger,
-    PureDP,
 )
 from dpjax.releases.about import about_of
 from dpjax.releases.candidates import Scores, chosen, expected_records, scores_of
@@ -57,7 +56,7 @@ def learn(
     contributions: int | None = None,
     id: str | None = None,
     degree: int = 2,
-    mechanism: str | Recipe | None = None,
+    mechanism: str | Recipe = "auto",
     ledger: Ledger | None = None,
     part: str | None = None,
     ignore: str | Collection[str] = (),
@@ -84,8 +83,8 @@ def learn(
             `dpjax.release`.
         degree: the largest number of parents of a variable, at least 1. A higher degree
             needs more records or budget.
-        mechanism: the recipe for the tables, or its name: of additive noise. None means
-            "auto" for a pure budget and "gaussian" for a zero-concentrated one.
+        mechanism: the recipe for the tables, or its name: of additive noise, with a
+            cost of the budget's kind. "auto" is Gaussian noise for zCDP.
         ledger: ledger that is charged with the whole budget before any draw.
         part: as for `dpjax.release`.
         ignore: columns of the table to ignore, or "*" for all columns that are not
@@ -134,7 +133,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(
-    net: BayesNet, budget: Guarantee, degree: int, mechanism: str | Recipe | None
+    net: BayesNet, budget: Guarantee, degree: int, mechanism: str | Recipe
 ) -> _Plan:
     """Divide the budget; raise `ValueError` if an argument does not fit."""
     whole(1, degree=degree)
@@ -143,8 +142,6 @@ def _plan(
         raise ValueError(
             f"`degree` must be at most {most} for {most + 1} variables, got {degree}."
         )
-    named = "auto" if budget.kind == PureDP.kind else "gaussian"
-    recipe = recipe_of(named if mechanism is None else mechanism)
     parts = [Fraction(_GROWTH**step) for step in range(degree + 1)]
     rest = (1 - _CHOICES) / sum(parts)
     tables = [budget.share(part * rest) for part in parts[:-1]]
@@ -155,6 +152,12 @@ def _plan(
         epsilons.append(_short(one))
         drawn = budget.per_record().of_choice(epsilons[-1]).repeated(draws)
         left = left.minus(drawn.of_group(budget.contributions)).minus(tables[step])
+    recipe, cost = recipe_of(mechanism).paid_by(budget)
+    if cost.kind != budget.kind:
+        raise ValueError(
+            f"`mechanism` must be one whose cost is of the budget's kind, {budget.kind}"
+            f", such as auto, for a network that is learned, got {recipe}."
+        )
     plan = _Plan(recipe, (*tables, left), tuple(epsilons))
     for cost in plan.tables:
         if not _mechanism(plan.recipe, net, cost).additive:

@@ -127,14 +127,13 @@ def release(
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
-    recipe = recipe_of(mechanism)
-    recipe = recipe.per_record(k) if k > 1 else recipe
+    recipe, cost = recipe_of(mechanism).paid_by(budget)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     _check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
-    make = partial(recipe.mechanism, statistic, budget.per_record())
+    make = partial(recipe.mechanism, statistic, cost)
     tried = make(n=1 if public else None)  # errors show before records are read
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")

@@ -150,7 +150,7 @@ def coverage(
         adjacency: "replace-one" or "add-remove".
         budget: the guarantee of each release, in place of `epsilon` and `adjacency`.
         mechanism: recipe of the releases, or its name; one that adds noise: "laplace",
-            "fourier", "k-norm", "auto" or, with a budget of kind zcdp, "gaussian".
+            "fourier", "k-norm", "auto" or, for a budget of kind zcdp, "gaussian".
         releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
@@ -168,10 +168,10 @@ def coverage(
     whole(1, n=n, releases=releases)
     probability(level=level)
     cost = _cost(epsilon, adjacency, budget)
-    recipe = recipe_of(mechanism)
+    recipe, each = recipe_of(mechanism).paid_by(cost)
     statistic = recipe.statistic(net, cost.adjacency)
     known = n if cost.adjacency == REPLACE_ONE else None
-    noise = recipe.mechanism(statistic, cost, known)
+    noise = recipe.mechanism(statistic, each, known)
     if not (isinstance(statistic, TableStatistic) and noise.additive):
         raise ValueError(
             "`mechanism` must be one that adds noise, such as 'laplace', got "

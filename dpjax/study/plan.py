@@ -128,9 +128,9 @@ def plan(
     whole(2, repeats=repeats)
     one_of(ADJACENCIES, adjacency=adjacency)
     budget, rows = exact_epsilon(epsilon), rows_of(contributions)
-    each = PureDP(budget, adjacency, contributions=rows).per_record()
-    recipes = [recipe_of(recipe) for recipe in mechanisms]
-    recipes = [x.per_record(rows) if rows > 1 else x for x in recipes]
+    pure = PureDP(budget, adjacency, contributions=rows)
+    each = pure.per_record()
+    recipes = [recipe_of(recipe).paid_by(pure)[0] for recipe in mechanisms]
     if isinstance(what, FamilyStatistic) and what.counts_levels:
         what = _one_variable(what)
     if delta is not None and (not isinstance(what, BayesNet) or states is not None):

@@ -212,8 +212,9 @@ FUNCTIONS = {
     "releases/measuring.py": (
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
     ),
+    "mechanisms/recipe.py": ("Recipe.paid_by",),
     "mechanisms/recipes.py": (
-        "Laplace.mechanism", "_WithSplit.per_record", "_of_cost",
+        "Laplace.mechanism", "_of_cost",
         "Fourier.mechanism", "KNorm.mechanism",
     ),
     "mechanisms/sampling_recipes.py": (
@@ -351,14 +352,6 @@ EXEMPT = {
     ("releases/publish.py:budget_for", "return budget"): (
         "a budget that is given is spent as it is"
     ),
-    ("releases/publish.py:release", "recipe = recipe.per_record("): (
-        "a split of another sum than the budget of one row is refused"
-    ),
-    ("mechanisms/recipes.py:_WithSplit.per_record", "parts ="): _LOUD,
-    ("mechanisms/recipes.py:_WithSplit.per_record", "each ="): (
-        "a split of another sum than the budget of one row is refused"
-    ),
-    ("mechanisms/recipes.py:_WithSplit.per_record", "return replace("): _LOUD,
     ("privacy/unit.py:per_row", "return cost"): _LOUD,
     ("mechanisms/recipes.py:KNorm.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"

@@ -222,6 +222,52 @@ MUTANTS = (
         (_IN_ZCDP + "test_a_pure_guarantee_implies_half_its_square",),
     ),
     Mutant(
+        "ε doubled",
+        "zCDP: a pure mechanism spends twice its ρ",
+        _ZCDP,
+        "return root_below(2 * self.rho)",
+        "return root_below(4 * self.rho)",
+        (_IN_ZCDP + "test_a_pure_mechanism_spends_nearly_the_whole_budget[1-1/8]",),
+    ),
+    Mutant(
+        "bound loosened",
+        "zCDP: a root is rounded up",
+        "privacy/rounding.py",
+        "return Fraction(root, scale)",
+        "return Fraction(root + (root**2 < x * scale**2), scale)",
+        (_IN_ZCDP + "test_a_pure_mechanism_spends_nearly_the_whole_budget[1-1/10]",),
+    ),
+    Mutant(
+        "bound loosened",
+        "a row may cost what a person may",
+        "mechanisms/recipe.py",
+        "row = budget.per_record()",
+        "row = budget",
+        (_IN_ZCDP + "test_auto_is_gaussian_noise_for_a_budget_of_rho",),
+    ),
+    Mutant(
+        "bound loosened",
+        "a mechanism of another kind of cost spends ε",
+        "mechanisms/recipe.py",
+        "if row.pure_epsilon and PureDP in self.costs:",
+        "if row.pure_epsilon:",
+        (
+            _IN_ZCDP
+            + "test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused",
+        ),
+    ),
+    Mutant(
+        "bound loosened",
+        "Gaussian noise spends a budget of ε",
+        "mechanisms/recipe.py",
+        "if isinstance(row, self.costs):",
+        "if isinstance(row, (Guarantee, *self.costs)):",
+        (
+            _IN_ZCDP
+            + "test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused",
+        ),
+    ),
+    Mutant(
         "bound loosened",
         "zCDP: the conversion is rounded down",
         _ZCDP,

@@ -88,22 +88,6 @@ MUTANTS = tuple(
             f"{_WRONG}[no degree]",
         ),
         (
-            "law changed",
-            "more noise than needed by default",
-            _LEARN,
-            'named = "auto" if',
-            'named = "laplace" if',
-            _HERE + "test_the_posterior_is_that_of_the_whole_chain",
-        ),
-        (
-            "branch left out",
-            "the recipe is ignored",
-            _LEARN,
-            "recipe_of(named if mechanism is None else mechanism)",
-            "recipe_of(named)",
-            f"{_WRONG}[samples]",
-        ),
-        (
             "ε doubled",
             "the last tables cost as if one edge was drawn",
             _LEARN,
@@ -243,8 +227,8 @@ MUTANTS = tuple(
             "bound loosened",
             "twice the ρ pays for a draw",
             "privacy/concentrated.py",
-            "(8 * self.rho.numerator << 2 * _BITS)",
-            "(16 * self.rho.numerator << 2 * _BITS)",
+            "root_below(8 * self.rho)",
+            "root_below(16 * self.rho)",
             _PRICES,
         ),
         (

@@ -25,7 +25,7 @@ MUTANTS = (
         "ε doubled",
         "release of persons: k forgotten in the noise",
         _PUBLISH,
-        "partial(recipe.mechanism, statistic, budget.per_record())",
+        "partial(recipe.mechanism, statistic, cost)",
         "partial(recipe.mechanism, statistic, budget_of(budget.bound, "
         "budget.adjacency))",
         _MADE,

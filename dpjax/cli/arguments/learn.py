@@ -15,7 +15,7 @@ def add(commands) -> None:
         help="learn a network and its tables, and write a release file",
         description="Learn which variables depend on which, and the tables of this "
         "Bayesian network, from a table of sensitive records. All draws together cost "
-        "epsilon or, with the mechanism gaussian, rho. The file is one of a release, "
+        "epsilon or rho. The file is one of a release, "
         "for all other commands.",
     )
     command.common("data", more=DATABASE_HELP)
@@ -28,9 +28,9 @@ def add(commands) -> None:
     )
     command.common(
         "--mechanism",
-        more=" of the tables: auto, or gaussian with --rho or --delta, if none is "
-        "given",
+        more=" of the tables",
         choices=MECHANISMS,
+        default="auto",
     )
     command.common("--epsilon", required=False)
     command.common("--rho", "--delta", "--adjacency", "--contributions", "--id")

@@ -45,12 +45,12 @@ COMMON: dict[str, dict[str, Any]] = {
     "--n": {"type": int, "required": True, "help": "number of records"},
     "--epsilon": {"required": True, "help": "privacy loss: 0.5 or 1/3"},
     "--rho": {
-        "help": "for the mechanism gaussian, in place of epsilon: privacy loss in "
-        "zero-concentrated differential privacy",
+        "help": "in place of epsilon: privacy loss in zero-concentrated differential "
+        "privacy",
     },
     "--delta": {
-        "help": "for the mechanism gaussian, with epsilon: the rho to spend is the one "
-        "that implies (epsilon, delta)-differential privacy",
+        "help": "with epsilon, for the mechanisms gaussian and auto: the rho to spend "
+        "is the one that implies (epsilon, delta)-differential privacy",
     },
     "--adjacency": {
         "required": True,

@@ -15,7 +15,7 @@ def add(commands) -> None:
         help="make a table private and write a release file, which is public",
         description="Compute a statistic of a table of sensitive records, make it "
         "private, and write a release file, which is public. Each run costs epsilon "
-        "or, with the mechanism gaussian, rho.",
+        "or rho.",
     )
     command.common("data", more=DATABASE_HELP)
     command.common("--schema")
