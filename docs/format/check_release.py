@@ -624,7 +624,7 @@ def check_release(document):
     digest = sha256(canonical(rest) if version >= 3 else escaped(content))
     need(document["sha256"] == digest, "the hash differs")
     yield "hash", f"SHA-256 of the canonical form is {digest}"
-    optional = ["hidden_states", *["about", "learned"][: 2 * (version >= 3)]]
+    optional = ["hidden_states", *["about", "learned", "sampled"][: 3 * (version >= 3)]]
     entries = set(content) - {"hidden_states", "about"}
     members(content, entries | {*SHARED}, optional, "`content`")
     check_about(content.get("about", {"title": "none"}))
@@ -649,9 +649,10 @@ def check_entries(content, version):
     need(version >= 3 or not squared, "Gaussian noise needs version 3")
     required = ["guarantee", "mechanism", "parents", "statistic", "values", *SHARED]
     required += ["sensitivity"][: mechanism["kind"] != SPLIT]
-    members(content, required, ["learned"], "`content`")
+    members(content, required, ["learned", "sampled"], "`content`")
     (budget, *more), near, rows = guarantee(content["guarantee"])
-    need(more == [0][squared:], "the guarantee is not one of this kind of noise")
+    known = [0][squared:] if "sampled" not in content else more
+    need(more == known, "the guarantee is not one of this kind of noise")
     yield "guarantee", f"{in_words((budget, *more))}, {near}, for {unit(rows)}"
     public = near == "replace-one"
     need(public or content["records"] is None, "`records` is private, and must be null")
@@ -661,6 +662,9 @@ def check_entries(content, version):
     if "learned" in content:
         yield from check_learned(content, version)
         each = budget_of_tables(content)
+    if "sampled" in content:
+        need("learned" not in content, "a network that is learned has no sample")
+        each = yield from check_sampled(content, near)
     yield from check_measured(content, version, near, each)
 
 
@@ -714,6 +718,66 @@ def check_learned(content, version):
         yield name if name.startswith("earlier") else f"earlier {name}", fact
     draws, one = len(now) - depth_of(content), content["learned"]["epsilon"]
     yield "draws", f"{draws} of parents, each with ε = {one}; {left} is for the tables"
+
+
+# ---- Random samples of the records.
+
+
+def check_sampled(content, near):
+    """Yield the facts of a sample of the records; return its budget of a row."""
+    names = ["guarantee", "rate", *["records"][: near == "replace-one"]]
+    stated = members(content["sampled"], names, (), "`sampled`")
+    whole, rows = guarantee(content["guarantee"])[::2]
+    (budget, *more), same, one = guarantee(stated["guarantee"])
+    need((same, one) == (near, 1), "the sample has another adjacency or unit")
+    squared = content["mechanism"]["kind"] == GAUSSIAN
+    need(more == [0][squared:], "the sample's guarantee is not one of this noise")
+    rate = fraction(stated["rate"], "the rate")
+    need(rate < 1, "the rate is not below 1")
+    loss, delta = budget, 0
+    if squared:
+        if rows > 1:
+            raise NotCovered("samples with a δ and several rows of a person")
+        need(len(whole) == 2 and 0 < whole[1] < rate, "δ is out of range")
+        loss, delta = loss_of(budget, whole[1] / rate), whole[1]
+    need(list(whole[1:]) == [delta], "the guarantee has another δ")
+    need(max(loss, whole[0]) <= 1000, "ε is too large")
+    most = exp(whole[0] / rows) * (1 + Fraction(1, 10**100))
+    need(1 + rate * (exp(loss) - 1) <= most, "the sample costs more than is stated")
+    if near == "replace-one":
+        size = int(rate * integer(stated["records"], 1, MOST, "`records`"))
+        need(content["records"] == size, "the sample has another number of records")
+    yield "sample", f"of rate {rate}, for which a row costs {in_words((budget, *more))}"
+    return budget
+
+
+def loss_of(rho, delta):
+    """Return ε of (ε, δ), by the Rényi divergence of the order that is best for ρ."""
+    low, high = -30.0, 60.0  # of the logarithm of the order minus 1
+    for _ in range(200):
+        third = (high - low) / 3
+        one, other = (
+            loss_at(float(rho), delta, x) for x in (low + third, high - third)
+        )
+        low, high = (low, high - third) if one < other else (low + third, high)
+    return max(loss_at(rho, delta, (low + high) / 2), 0)
+
+
+def loss_at(rho, delta, place):
+    """Return ε at the order 1 + e^place; exact to 100 digits if ρ is a fraction."""
+    if isinstance(rho, float):
+        order = 1 + math.exp(place)
+        log = -math.log(delta) - math.log(order)
+        return rho * order + place - math.log(order) + log / (order - 1)
+    order = 1 + Fraction(math.exp(place))
+    logs = [ln(1 - 1 / order), ln(1 / delta), ln(order)]
+    return rho * order + logs[0] + (logs[1] - logs[2]) / (order - 1)
+
+
+def ln(x):
+    """Return the logarithm of a fraction, to 120 digits."""
+    context = decimal.Context(prec=120, Emin=-(10**9), Emax=10**9)
+    return Fraction(context.ln(context.divide(x.numerator, x.denominator)))
 
 
 def check_measured(content, version, near, budget):

@@ -8,6 +8,7 @@ from dpjax.exports.reports.budget import texts
 from dpjax.mechanisms.recipes import RECIPES
 from dpjax.privacy import (
     ZCDP,
+    ApproximateDP,
     Guarantee,
     Ledger,
     PureDP,
@@ -97,4 +98,7 @@ def _guarantee(options: argparse.Namespace, number: str, name: str) -> Guarantee
     if options.delta is None:
         return budget_of(exact, adjacency, name, contributions=rows)
     delta = options.delta
+    if getattr(options, "sample_rate", None) is not None:
+        chance = exact_epsilon(delta, "delta")
+        return ApproximateDP(exact, chance, adjacency, contributions=rows)
     return zcdp_budget(adjacency, epsilon=exact, delta=delta, contributions=rows)

@@ -204,6 +204,8 @@ def summary(released: Released, ledger: Ledger | None = None) -> dict[str, Any]:
     facts |= {"integers": released.values.size, "records": n}
     if released.learned is not None:
         facts |= {"network": "learned", "edges": sum(map(len, released.net.parents))}
+    if released.sampled is not None:
+        facts |= {"sample_rate": str(released.sampled.rate)}
     if ledger is not None:
         facts |= {"spent": plain(ledger.cost), "budget": plain(ledger.limit)}
     return facts

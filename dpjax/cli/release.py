@@ -49,6 +49,7 @@ def run(options: argparse.Namespace) -> None:
             id=options.id,
             multiplicity=options.multiplicity,
             weights=options.weights,
+            sample_rate=options.sample_rate,
             ledger=ledger,
             part=options.part,
             ignore=[*unused, *options.ignore],

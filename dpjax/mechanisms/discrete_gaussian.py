@@ -29,10 +29,12 @@ from dpjax.noise.keys import release_key
 from dpjax.privacy import (
     ZCDP,
     Adjacency,
+    ApproximateDP,
     Epsilon,
     Guarantee,
     Sensitivity,
     exact_epsilon,
+    zcdp_budget,
 )
 from dpjax.statistics import Statistic
 
@@ -215,6 +217,13 @@ class Gaussian(Recipe):
 
     kind: ClassVar[str] = "gaussian"
     costs: ClassVar[tuple[type[Guarantee], ...]] = (ZCDP,)
+
+    def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
+        """Return itself, and the budget or the ρ from which its (ε, δ) follows."""
+        if budget.kind == ApproximateDP.kind and budget.numbers["delta"]:
+            numbers, adjacency = budget.per_record().numbers, budget.adjacency
+            return self, zcdp_budget(adjacency, **numbers)
+        return super().paid_by(budget)
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since noise fits any statistic."""

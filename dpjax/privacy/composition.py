@@ -5,7 +5,14 @@ function requires the adjacency for which its theorem is proved (`docs/proofs.md
 section 14).
 """
 
-__all__ = ["advanced", "basic", "converged_within", "parallel", "subsampled"]
+__all__ = [
+    "advanced",
+    "basic",
+    "converged_within",
+    "for_sample",
+    "parallel",
+    "subsampled",
+]
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +34,7 @@ from dpjax.privacy.sensitivity import ADD_REMOVE, ADJACENCIES, REPLACE_ONE, Adja
 from dpjax.privacy.unit import per_row
 
 _PARTS = {"index": REPLACE_ONE, "value": ADD_REMOVE}  # adjacency of the cost of a part
+_SHORT_OF = Fraction(1, 10**11)  # share of a cost, more than rounding takes
 _SAMPLING = {"poisson": ADD_REMOVE, "fixed-size": REPLACE_ONE}
 
 
@@ -132,31 +140,64 @@ def advanced(cost: Guarantee, times: int, delta: Epsilon) -> ApproximateDP:
     return replace(approximate, epsilon=simple)
 
 
-def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
+def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> Guarantee:
     r"""Return the cost of a release from a secret random sample of the records.
 
-    It is $\ln(1 + q(e^\epsilon - 1))$ if the release depends only on the values of the
-    sampled records, so that its output cannot show which records were sampled. If a
-    Gibbs sampler updates latent variables of random records, its output can show that:
-    sampling does not lower its cost, contrary to Foulds et al. (UAI-16), section 4.1.
+    It is $(\ln(1 + q(e^\epsilon - 1)), q\delta)$ if the release depends only on the
+    values of the sampled records, so that its output cannot show which records were
+    sampled. If a Gibbs sampler updates latent variables of random records, its output
+    can show that: sampling does not lower its cost, contrary to Foulds et al. (UAI-16),
+    section 4.1.
 
     Args:
-        cost: pure-DP cost ε of the release from the sample, for one row.
+        cost: cost of the release from the sample, for one row: (ε, δ)-DP, or ε-DP, for
+            which δ = 0.
         rate: sampling rate q, > 0 and at most 1.
         sampling: "poisson" if each record is sampled independently with probability q;
             `cost` must then be for add-remove. "fixed-size" if qn of n records are
             sampled without replacement; `cost` must then be for replace-one.
 
     Returns:
-        The cost for the whole table, rounded up, at most `cost`.
+        The cost for the whole table, of the class of `cost`; its ε is rounded up, and
+        is at most that of `cost`.
 
     Raises:
         ValueError: if `rate` is outside its range, or `cost` has another adjacency or
-            is for several rows.
+            kind, or is for several rows.
 
     Reference:
         Balle, Barthe & Gaboardi (NeurIPS 2018).
     """
+    row, share = _sampling(cost, rate, sampling)
+    epsilon = row.numbers["epsilon"]
+    unsampled = (1 - share) * exponential_above(-epsilon)  # bounded for any ε
+    loss = rounded_up(epsilon + logarithm_above(share + unsampled))
+    return _changed(row, min(loss, epsilon), share)
+
+
+def for_sample(cost: Guarantee, rate: Epsilon, sampling: str) -> Guarantee:
+    r"""Return what a release from a secret random sample of the records may cost.
+
+    It is $(\ln(1 + (e^\epsilon - 1) / q), \delta / q)$ with ε rounded down, so that
+    `subsampled` of the result is at most `cost`, and nearly as large.
+
+    Args:
+        cost: cost for the whole table, as that of `subsampled`.
+        rate, sampling: as for `subsampled`.
+
+    Raises:
+        ValueError: as for `subsampled`, or if δ / q is 1 or more.
+    """
+    row, share = _sampling(cost, rate, sampling)
+    below = row.numbers["epsilon"] * (1 - _SHORT_OF)
+    odds = 1 + (1 / exponential_above(-below) - 1) / share
+    return _changed(row, -rounded_up(logarithm_above(1 / odds)), 1 / share)
+
+
+def _sampling(
+    cost: Guarantee, rate: Epsilon, sampling: str
+) -> tuple[Guarantee, Fraction]:
+    """Return the cost of one row and the rate; `ValueError` if they do not fit."""
     one_of(tuple(_SAMPLING), sampling=sampling)
     if cost.adjacency != _SAMPLING[sampling]:
         raise ValueError(
@@ -166,10 +207,14 @@ def subsampled(cost: Guarantee, rate: Epsilon, sampling: str) -> PureDP:
     share = exact_epsilon(rate, "rate")
     if share > 1:
         raise ValueError(f"`rate` must be at most 1, got {rate}.")
-    pure = PureDP.of(per_row(cost, "cost"), "cost")
-    unsampled = (1 - share) * exponential_above(-pure.epsilon)  # bounded for any ε
-    loss = rounded_up(pure.epsilon + logarithm_above(share + unsampled))
-    return PureDP(min(loss, pure.epsilon), pure.adjacency)
+    row = per_row(cost, "cost")
+    return row if row.kind == PureDP.kind else ApproximateDP.of(row, "cost"), share
+
+
+def _changed(row: Guarantee, epsilon: Fraction, factor: Fraction) -> Guarantee:
+    """Return the guarantee with this ε and `factor` times its δ, if it has one."""
+    delta = {x: factor * y for x, y in row.numbers.items() if x != "epsilon"}
+    return replace(row, epsilon=epsilon, **delta)
 
 
 def converged_within(cost: Guarantee, total_variation: Epsilon) -> ApproximateDP:

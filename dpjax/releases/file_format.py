@@ -26,7 +26,12 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
 from dpjax.mechanisms import MECHANISMS, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import exact_epsilon, guarantee_of
+from dpjax.privacy import (
+    REPLACE_ONE,
+    Guarantee,
+    exact_epsilon,
+    guarantee_of,
+)
 from dpjax.releases.about import about_of
 from dpjax.releases.entries import (
     InconsistentRelease,
@@ -38,6 +43,7 @@ from dpjax.releases.entries import (
 )
 from dpjax.releases.exact_levels import exact_level, parsed_level, with_levels
 from dpjax.releases.learned import Learned
+from dpjax.releases.sampled import Sampled
 from dpjax.statistics import STATISTICS, Statistic
 
 FORMAT, VERSION = "dpjax-release", 3
@@ -132,8 +138,8 @@ def _version(content: dict[str, Any]) -> int:
 
     It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
     samples of some families did, a combination of levels is impossible, a person has
-    several rows, or a number is beyond 2^29. It is 3 if public facts are stated, or
-    the network was learned.
+    several rows, or a number is beyond 2^29. It is 3 if public facts are stated,
+    the network was learned, or the records were sampled.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -142,7 +148,7 @@ def _version(content: dict[str, Any]) -> int:
     wide = max(content["records"] or 0, np.abs(numbers).max(initial=0)) > LARGEST
     several = "contributions" in content["guarantee"]
     lowest = 2 if new or wide or several or "impossible" in content else 1
-    lowest = _CANONICAL if {"about", "learned"} & {*content} else lowest
+    lowest = _CANONICAL if {"about", "learned", "sampled"} & {*content} else lowest
     statistic = STATISTICS[content["statistic"]["kind"]]
     mechanism = MECHANISMS[content["mechanism"]["kind"]]
     if issubclass(mechanism, ParameterMechanism) and "family" in content["statistic"]:
@@ -172,6 +178,7 @@ def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
     n = parse_number_of_records(content["records"], adjacency)
     learned = _derive_learned(content, make, most)
     each = cost.per_record() if learned is None else learned.cost_of_tables(cost)
+    sampled, each = _derive_sampled(content, each)
     mechanism = maker.from_description(described, statistic, each, n)
     if not mechanism.accepts(statistic):
         raise InconsistentRelease("`mechanism` must be one for what was measured.")
@@ -186,7 +193,7 @@ def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
     about = about_of(content.get("about"))
     if "about" in content and not about:
         raise InconsistentRelease("`about` must have a fact, or be left out.")
-    rest = states, cost.contributions, about, learned
+    rest = states, cost.contributions, about, learned, sampled
     return make(values, statistic, mechanism, n, *rest)
 
 
@@ -200,6 +207,18 @@ def _derive_learned(content: dict[str, Any], make: Make, most: int) -> Learned |
     shared = {key: x for key, x in content.items() if key in _SHARED}
     earlier = _derive({**stated["earlier"], **shared}, make, most - 1)
     return Learned(earlier, exact_epsilon(stated["epsilon"]))
+
+
+def _derive_sampled(
+    content: dict[str, Any], cost: Guarantee
+) -> tuple[Sampled | None, Guarantee]:
+    """Rebuild how records were sampled, and return the cost for a row of the sample."""
+    stated = content.get("sampled")
+    if stated is None:
+        return None, cost
+    known = stated["records"] if cost.adjacency == REPLACE_ONE else None
+    sampled = Sampled(exact_epsilon(stated["rate"]), cost, known)
+    return sampled, guarantee_of(stated["guarantee"])
 
 
 def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
@@ -229,6 +248,7 @@ def _describe(released: Any) -> dict[str, Any]:
         **({} if states is None else {"hidden_states": states}),
         **({"about": dict(about)} if about else {}),
         **_describe_learned(released.learned),
+        **_describe_sampled(released),
     }
 
 
@@ -238,6 +258,15 @@ def _describe_learned(learned: Learned | None) -> dict[str, Any]:
     content = _describe(learned.earlier)
     earlier = {key: x for key, x in content.items() if key not in _SHARED}
     return {"learned": {"epsilon": str(learned.epsilon), "earlier": earlier}}
+
+
+def _describe_sampled(released: Any) -> dict[str, Any]:
+    sampled = released.sampled
+    if sampled is None:
+        return {}
+    known = {} if sampled.records is None else {"records": sampled.records}
+    spent = released.mechanism.guarantee().describe()
+    return {"sampled": {"guarantee": spent, "rate": str(sampled.rate), **known}}
 
 
 def _compare(stated: Any, derived: Any, place: str = "content") -> None:

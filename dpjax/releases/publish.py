@@ -15,8 +15,7 @@ from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.grouping import Grouped
 from dpjax.data.mixed_net import MixedNet
-from dpjax.data.multiplicities import MOST, Multiplicities
-from dpjax.data.persons import check_id, kept_rows
+from dpjax.data.multiplicities import MOST
 from dpjax.data.sources import Table
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
@@ -24,8 +23,9 @@ from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, bu
 from dpjax.releases.about import about_of
 from dpjax.releases.measuring import Rows, measured
 from dpjax.releases.released import Released
+from dpjax.releases.sampled import Sampled
+from dpjax.releases.selection import check_columns, refuse_sample, some_rows
 from dpjax.statistics import MixedTotals, Statistic
-from dpjax.statistics.base import Columns
 
 
 def release(
@@ -43,6 +43,7 @@ def release(
     ignore: str | Collection[str] = (),
     multiplicity: str | None = None,
     weights: str | None = None,
+    sample_rate: Epsilon | None = None,
     mesh: Mesh | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Released:
@@ -93,6 +94,11 @@ def release(
         weights: name of a column of integers from 0 to `contributions`, the weight with
             which a row counts. `contributions` is then the largest sum of the weights
             of one person's rows. Only under "add-remove".
+        sample_rate: rate q > 0 and < 1 of a secret random sample, from which the
+            release is computed in place of all records. The mechanism may then spend
+            ln(1 + (e^ε - 1) / q), which is more than ε. Under add-remove each record is
+            sampled independently; under replace-one the sample has ⌊qn⌋ records, and
+            `Released.n` is this number. Only for costs of kind pure-dp.
         mesh: devices on which to count; None means the default device.
         about: public facts for the readers of the release, by name: "title",
             "description", "record" (what a row is), "period", "region", "steward",
@@ -127,10 +133,16 @@ def release(
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
-    recipe, cost = recipe_of(mechanism).paid_by(budget)
+    recipe, sampled = recipe_of(mechanism), None
+    if sample_rate is None:
+        recipe, cost = recipe.paid_by(budget)
+    else:
+        sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
-    _check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
+    check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
+    if sample_rate is not None:
+        refuse_sample(table, id, multiplicity, weights, mesh)
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, cost)
@@ -139,50 +151,23 @@ def release(
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
         ledger.require(budget, part)
-    if id is not None:
-        net = statistic.network
-        kept = kept_rows(
-            table, statistic.variables, id, k,
-            ignore=ignore, impossible=() if net is None else net.schema.impossible,
-        )  # fmt: skip
-        table = [kept]  # in batches, so that no program has their number as a shape
+    if id is not None or sampled is not None:
+        table, sampled = some_rows(table, statistic, ignore, id, k, sampled)
     exact, size = measured(statistic, table, rows, largest=tried.largest)
     refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
-        ledger.charge(private.guarantee().of_group(k), purpose, part)
+        spent = private.guarantee() if sampled is None else sampled.cost
+        ledger.charge(spent.of_group(k), purpose, part)
     given = jnp.asarray(exact, jnp.int32) if tried.largest == LARGEST else exact
     values = private.draw(given)
     if statistic.zeros is not None:
         values = np.where(statistic.zeros, 0, np.asarray(values))
-    return Released(values, statistic, private, n, contributions=k, about=facts)
-
-
-def _check_columns(
-    variables: Columns,
-    adjacency: Adjacency,
-    id: str | None,
-    multiplicity: str | None,
-    weights: str | None,
-) -> None:
-    """Raise `ValueError` if two columns are given, or one that is not allowed."""
-    given = {"id": id, "multiplicity": multiplicity, "weights": weights}
-    names = [name for name, column in given.items() if column is not None]
-    if len(names) > 1:
-        raise ValueError(f"`{names[0]}` must come without `{names[1]}`.")
-    if id is not None:
-        check_id(id, variables, adjacency)
-    if multiplicity is not None:
-        Multiplicities(multiplicity, variables)
-    if weights is not None:
-        Multiplicities(weights, variables, argument="weights")
-        if adjacency == REPLACE_ONE:
-            raise ValueError(
-                "`weights` must be left out under 'replace-one', where the sum of the "
-                "weights would be public: use 'add-remove'."
-            )
+    return Released(
+        values, statistic, private, n, contributions=k, about=facts, sampled=sampled
+    )
 
 
 def refuse_part(part: str | None, ledger: Ledger | None) -> None:

@@ -27,6 +27,7 @@ from dpjax.releases import file_format
 from dpjax.releases.about import about_of
 from dpjax.releases.entries import UnreadableRelease
 from dpjax.releases.learned import Learned
+from dpjax.releases.sampled import Sampled
 from dpjax.releases.wide import as_number, as_values, is_wide, of_any_library
 from dpjax.statistics import Statistic, TableStatistic
 from dpjax.tables.projection import project
@@ -53,6 +54,8 @@ class Released(Unpickled, eqx.Module):
         about: public facts for readers, as pairs of a name and a text (see `release`).
         learned: how the network was learned from an earlier release (see `learn`); None
             for a public network.
+        sampled: how the records were sampled before the release (see `release`); None
+            for a release from all records. `n` is then the size of the sample.
 
     Privacy:
         A release contains only the mechanism's output and public metadata. It cannot be
@@ -71,6 +74,7 @@ class Released(Unpickled, eqx.Module):
         static=True, default=(), converter=about_of
     )
     learned: Learned | None = None
+    sampled: Sampled | None = eqx.field(static=True, default=None)
 
     def __post_init__(self):
         self.values = as_values(self.values, self.statistic, self.n)
@@ -79,6 +83,10 @@ class Released(Unpickled, eqx.Module):
         if self.learned is not None:
             net = self.statistic.network
             self.learned.check(net, self.n, self.adjacency, self.contributions)
+        if self.sampled is not None:
+            if self.learned is not None:
+                raise ValueError("`sampled` must be of a network that is not learned.")
+            self.sampled.check(self.mechanism.guarantee(), self.n)
         if isinstance(self.mechanism, ParameterMechanism):
             return
         if jnp.shape(self.values)[-1:] != (self.statistic.length,):
@@ -138,8 +146,11 @@ class Released(Unpickled, eqx.Module):
         """Return the cost for one row, without the releases before it in `chain`.
 
         It is the mechanism's guarantee, and the cost of the draws of the network's
-        edges, if the network was learned.
+        edges, if the network was learned. If records were sampled, it is the lower cost
+        for a row of the whole table.
         """
+        if self.sampled is not None:
+            return self.sampled.cost
         tables = self.mechanism.guarantee()
         if self.learned is None:
             return tables

@@ -135,7 +135,7 @@ FUNCTIONS = {
         "Book.of", "Book.spent", "Book.before", "Book.on", "Book.plus",
     ),
     "privacy/composition.py": (
-        "basic", "parallel", "advanced", "subsampled", "converged_within",
+        "basic", "parallel", "advanced", "subsampled", "for_sample", "converged_within",
         "_below_one",
     ),
     "mechanisms/discrete_laplace.py": (
@@ -202,6 +202,8 @@ FUNCTIONS = {
     "releases/candidates.py": (
         "distance_sensitivity", "chosen", "scores_of",
     ),
+    "data/sampling.py": ("poisson_sample", "sample_of_fixed_size"),
+    "releases/sampled.py": ("Sampled.of", "Sampled.draw", "Sampled.check"),
     "releases/learning.py": (
         "learn", "_plan", "_records",
     ),
@@ -352,6 +354,12 @@ EXEMPT = {
     ("releases/publish.py:budget_for", "return budget"): (
         "a budget that is given is spent as it is"
     ),
+    ("releases/sampled.py:Sampled.of", "row, exact ="): _CHOICE,
+    ("releases/sampled.py:Sampled.of", "if PureDP in recipe.costs"): _CHOICE,
+    ("releases/sampled.py:Sampled.draw", "if self.cost.adjacency"): (
+        "a sample of another number of records is refused by `check`"
+    ),
+    ("releases/sampled.py:Sampled.check", "if spent.kind =="): _LOUD,
     ("privacy/unit.py:per_row", "return cost"): _LOUD,
     ("mechanisms/recipes.py:KNorm.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"

@@ -195,8 +195,8 @@ MUTANTS = (
         "budget not charged",
         "sampling: a share of ε",
         _COMPOSITION,
-        "loss = rounded_up(pure.epsilon + logarithm_above(share + unsampled))",
-        "loss = rounded_up(share * pure.epsilon)",
+        "loss = rounded_up(epsilon + logarithm_above(share + unsampled))",
+        "loss = rounded_up(share * epsilon)",
         (_IN_COMPOSITION + "test_poisson_sampling_is_attained[rate0]",),
     ),
     Mutant(

@@ -4,6 +4,7 @@ from tests.mutants.mutant import fault as _fault
 
 _UNIT, _KINDS = "privacy/unit.py", "privacy/kinds.py"
 _GUARANTEE, _PUBLISH = "privacy/guarantee.py", "releases/publish.py"
+_SELECTION = "releases/selection.py"
 _PERSONS, _LEDGER = "data/persons.py", "privacy/ledger.py"
 _COSTS, _CUTS = "tests/test_contributions.py::", "tests/test_persons.py::"
 _LOSS = _COSTS + "test_a_person_loses_epsilon_and_no_less[1-2-counts-add-remove]"
@@ -106,8 +107,8 @@ MUTANTS = (
         "budget not charged",
         "release of persons: the ledger is charged for one row",
         _PUBLISH,
-        "ledger.charge(private.guarantee().of_group(k), purpose, part)",
-        "ledger.charge(budget_of(private.guarantee().bound, budget.adjacency, "
+        "ledger.charge(spent.of_group(k), purpose, part)",
+        "ledger.charge(budget_of(spent.bound, budget.adjacency, "
         "contributions=k), purpose)",
         _MADE,
     ),
@@ -299,7 +300,7 @@ MUTANTS = (
     _fault(
         "branch left out",
         "release of persons: a column that cannot say whose row it is",
-        _PUBLISH,
+        _SELECTION,
         "    if id is not None:\n        check_id(",
         "    if False:\n        check_id(",
         _MISTAKES,
@@ -308,13 +309,8 @@ MUTANTS = (
         "branch left out",
         "release of persons: all rows are read",
         _PUBLISH,
-        "        kept = kept_rows(\n"
-        "            table, statistic.variables, id, k,\n"
-        "            ignore=ignore, impossible="
-        "() if net is None else net.schema.impossible,\n"
-        "        )  # fmt: skip\n"
-        "        table = [kept]",
-        '        rows = Rows(ignore="*")',
+        "table, sampled = some_rows(table, statistic, ignore, id, k, sampled)",
+        'rows = Rows(ignore="*")',
         _COSTS + "test_a_release_reads_k_rows_of_a_person",
     ),
     _fault(

@@ -19,9 +19,9 @@ MUTANTS = (
     _fault(
         "record read by others",
         "programs: the number of kept rows is a shape",
-        "releases/publish.py",
-        "table = [kept]",
-        "table = kept",
+        "releases/selection.py",
+        "return [kept], sampled",
+        "return kept, sampled",
         _RELEASES,
     ),
     _fault(

@@ -308,7 +308,7 @@ MUTANTS = (
             ),
             (
                 "weights: their sum as the public number of records",
-                _PUBLISH,
+                "releases/selection.py",
                 "        if adjacency == REPLACE_ONE:\n            raise",
                 "        if False:\n            raise",
                 "test_weights_count_and_are_limited_by_the_contributions",

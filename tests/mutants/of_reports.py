@@ -43,8 +43,8 @@ MUTANTS = (
         "limit weakened",
         "public facts: a file of version 1 has some",
         "releases/file_format.py",
-        'lowest = _CANONICAL if {"about", "learned"} & {*content} else lowest',
-        "lowest = lowest + 0",
+        '_CANONICAL if {"about", "learned", "sampled"} & {*content} else lowest',
+        "lowest + 0",
         ("tests/test_about.py::test_a_file_has_facts_from_version_3_on",),
     ),
     Mutant(

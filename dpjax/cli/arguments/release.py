@@ -44,6 +44,12 @@ def add(commands) -> None:
 
 def _add_columns(command: Parser) -> None:
     command.add_argument(
+        "--sample-rate",
+        metavar="RATE",
+        help="use a secret random sample with this share of the records, such as 1/10, "
+        "for which the mechanism may spend more than epsilon",
+    )
+    command.add_argument(
         "--multiplicity",
         metavar="COLUMN",
         help="column that says for how many records a row stands",

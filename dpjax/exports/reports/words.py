@@ -30,6 +30,10 @@ _ALWAYS = (
     "release."
 )
 _DELTA = "1e-9"  # at which an ε is stated that follows from ρ
+_SAMPLED = (
+    "They are of a secret random sample of the rows, with a share of {}; the privacy "
+    "loss is that of a row of the whole table."
+)
 _LEARNED = (
     " The edges were chosen at random, with probabilities that depend on the rows, "
     "from an earlier release that is in the same file; the privacy loss is that of "
@@ -64,7 +68,14 @@ def mechanism_in_words(mechanism: Mechanism) -> str:
 
 
 def what_in_words(released: Released) -> str:
-    """Return a sentence about the statistic that is released."""
+    """Return sentences about the statistic that is released."""
+    sampled = released.sampled
+    if sampled is None:
+        return _measured_in_words(released)
+    return f"{_measured_in_words(released)} {_SAMPLED.format(sampled.rate)}"
+
+
+def _measured_in_words(released: Released) -> str:
     statistic = released.statistic
     names = [variable.name for variable in statistic.variables]
     listed = _joined(names)
