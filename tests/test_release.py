@@ -106,7 +106,7 @@ def test_algorithm_1_as_printed_stays_available():
         ({"epsilon": "nan"}, "`epsilon` must be a finite number > 0"),
         ({"epsilon": 1000}, "between 2"),
         ({"adjacency": "bounded"}, "`adjacency` must be 'replace-one' or 'add-remove'"),
-        ({"mechanism": "gauss"}, "`mechanism` must be 'auto' or"),
+        ({"mechanism": "gauss"}, "`mechanism` must be .*'auto' or"),
     ],
 )
 def test_bad_arguments_are_named(change, message):

@@ -145,7 +145,9 @@ def test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused():
     both = ApproximateDP(Fraction(1), TENTH, "add-remove")
     pure = PureDP(Fraction(1), "add-remove")
     assert Laplace().paid_by(both) == (Laplace(), pure)
-    for budget in (both, pure):
+    rho = zcdp_budget("add-remove", epsilon=1, delta="0.1")
+    assert Gaussian().paid_by(both) == (Gaussian(), rho)
+    for budget in (ApproximateDP.of(pure), pure):
         with pytest.raises(ValueError, match="the mechanism gaussian can spend, of k"):
             Gaussian().paid_by(budget)
 

@@ -221,8 +221,10 @@ class Gaussian(Recipe):
     def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
         """Return itself, and the budget or the ρ from which its (ε, δ) follows."""
         if budget.kind == ApproximateDP.kind and budget.numbers["delta"]:
-            numbers, adjacency = budget.per_record().numbers, budget.adjacency
-            return self, zcdp_budget(adjacency, **numbers)
+            both = budget.per_record().numbers
+            return self, zcdp_budget(
+                budget.adjacency, epsilon=both["epsilon"], delta=both["delta"]
+            )
         return super().paid_by(budget)
 
     def accepts(self, statistic: Statistic) -> bool:

@@ -133,11 +133,7 @@ def release(
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
-    recipe, sampled = recipe_of(mechanism), None
-    if sample_rate is None:
-        recipe, cost = recipe.paid_by(budget)
-    else:
-        sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
+    sampled, recipe, cost = Sampled.of(sample_rate, recipe_of(mechanism), budget)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)

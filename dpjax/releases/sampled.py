@@ -48,9 +48,11 @@ class Sampled:
 
     @classmethod
     def of(
-        cls, rate: Epsilon, recipe: Recipe, budget: Guarantee
-    ) -> "tuple[Sampled, Recipe, Guarantee]":
+        cls, rate: Epsilon | None, recipe: Recipe, budget: Guarantee
+    ) -> "tuple[Sampled | None, Recipe, Guarantee]":
         """Return the sampling, the recipe, and what its mechanism may cost a row.
+
+        Without a rate there is no sampling.
 
         The cost of a pure mechanism is one of ε for the whole table and for the sample.
         For a mechanism of zero-concentrated privacy, `budget` must be an (ε, δ).
@@ -59,6 +61,8 @@ class Sampled:
             ValueError: if the rate is not > 0 and < 1, or the budget is of another
                 kind.
         """
+        if rate is None:
+            return None, *recipe.paid_by(budget)
         row, exact = budget.per_record(), exact_epsilon(rate, "sample_rate")
         if PureDP in recipe.costs and row.pure_epsilon:
             row = PureDP(row.pure_epsilon, row.adjacency)

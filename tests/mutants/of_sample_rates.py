@@ -164,17 +164,17 @@ MUTANTS = tuple(
         (
             "branch left out",
             "all records are released at the cost of a sample",
-            "releases/publish.py",
-            "    if sample_rate is None:\n",
-            "    if recipe is not None:\n",
+            _SAMPLED,
+            "        if rate is None:\n",
+            "        if recipe is not None:\n",
             f"{_MADE}[public n]",
         ),
         (
             "ε doubled",
             "the budget is spent twice",
             "releases/publish.py",
-            "Sampled.of(sample_rate, recipe, budget)",
-            "Sampled.of(sample_rate, recipe, budget.repeated(2))",
+            "Sampled.of(sample_rate, recipe_of(mechanism), budget)",
+            "Sampled.of(sample_rate, recipe_of(mechanism), budget.repeated(2))",
             _LOSS,
         ),
         (
