@@ -6,11 +6,14 @@ A naive Bayes network of the target is learned from a random part of the records
 predicts the target of the others. All learners see the same records and have the same
 ε, for a record that is added or removed. mbi's Private-PGM gets Laplace noise on the
 same tables. MST, AIM and PrivBayes choose their own tables and make synthetic records,
-from which the same network is learned without noise; MST and AIM are (ε, δ)-private,
-with δ = 1e-9. AIM has four rounds a variable, which take minutes; its default is 16. A
-peer that is not found gets a line that says so: MST and AIM are mst.py and aim.py of
-mbi's repository, and PrivBayes is that of DataSynthesizer; give their folders by
-PYTHONPATH.
+from which the same network is learned without noise; MST, AIM and our Gaussian noise
+are (ε, δ)-private, with δ = 1e-9. AIM has four rounds a variable, which take minutes;
+its default is 16. A peer that is not found gets a line that says so: MST and AIM are
+mst.py and aim.py of mbi's repository, and PrivBayes is that of DataSynthesizer; give
+their folders by PYTHONPATH.
+
+With `--bif FILE --records N`, the tables of a known network are learned from records
+that are drawn from it; the score is the loss of `bench_utility`, a divergence.
 """
 
 import argparse
@@ -22,12 +25,14 @@ import pathlib
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 import dpjax as dp
+from benchmarks.bench_fourier import Truth, draw, read as read_bif
+from benchmarks.bench_utility import loss
 from dpjax.data.probabilities import log_likelihood, predict
 from dpjax.data.sources import Table
 from dpjax.statistics import NetworkCounts
@@ -57,9 +62,11 @@ def learned(net: dp.BayesNet, records) -> jnp.ndarray:
 
 def released(mechanism: str, net, records, epsilon, rng) -> dict[str, Any]:
     """Ours: a release, and its posterior by the default method."""
-    one = dp.release(
-        net, records, epsilon=epsilon, adjacency="add-remove", mechanism=mechanism
-    )
+    near = "add-remove"
+    budget = dp.privacy.budget_of(epsilon, near)
+    if mechanism == "gaussian":
+        budget = dp.privacy.zcdp_budget(near, epsilon=epsilon, delta=DELTA)
+    one = dp.release(net, records, budget=budget, mechanism=mechanism)
     return {"posterior": dp.posterior(one)}
 
 
@@ -137,7 +144,7 @@ def _rows(net, made) -> np.ndarray:
 
 def learners() -> dict[str, Callable]:
     """All that can be imported, by name."""
-    ours = ("laplace", "k-norm", "auto")
+    ours = ("laplace", "k-norm", "auto", "gaussian")
     every: dict[str, Callable] = {f"dpjax {x}": partial(released, x) for x in ours}
     peers = {
         "Private-PGM, Laplace": (("mbi",), private_pgm),
@@ -187,19 +194,60 @@ def read(table: Table, target: str, leave: Sequence[str]):
     return net, np.stack(codes, axis=1).astype(np.uint8)
 
 
-def measured(learn: Callable, net, records, rest: int, epsilon: float, options) -> str:
+def divergence(truth: Truth, posterior=None, theta=None) -> list[float]:
+    """The divergence of what was learned from the true tables."""
+    if posterior is not None:
+        mean = posterior.mean()
+        theta = jnp.concatenate([jnp.ravel(mean[x]) for x in truth.net.names])
+    return [float(loss(truth, theta))]
+
+
+class Splits(NamedTuple):
+    """Records of a table, and the part of them that is held out."""
+
+    net: dp.BayesNet
+    records: np.ndarray
+    rest: int
+    target: str
+    names: Sequence[str] = SCORES
+
+    def drawn(self, split: int, rng) -> tuple[np.ndarray, Callable]:
+        """Return records to learn from, and the function that scores the result."""
+        order = rng.permutation(len(self.records))
+        test, train = self.records[order[: self.rest]], self.records[order[self.rest :]]
+        return train, partial(scores, self.net, test, self.target)
+
+
+class Known(NamedTuple):
+    """A known network, and how many records are drawn from it."""
+
+    truth: Truth
+    n: int
+    names: Sequence[str] = ("KL",)
+
+    @property
+    def net(self) -> dp.BayesNet:
+        """The network."""
+        return self.truth.net
+
+    def drawn(self, split: int, rng) -> tuple[np.ndarray, Callable]:
+        """Return records to learn from, and the function that scores the result."""
+        records = draw(self.truth, 1, split + 1, self.n)[0]
+        return np.asarray(records, np.uint8), partial(divergence, self.truth)
+
+
+def measured(learn: Callable, study: Splits | Known, epsilon: float, splits) -> str:
     """Mean scores of a learner over splits with their standard errors, and seconds."""
     results, start = [], time.perf_counter()
-    for split in range(options.splits):
+    for split in range(splits):
         rng = np.random.default_rng(split)
-        order = rng.permutation(len(records))
-        test, train = records[order[:rest]], records[order[rest:]]
+        train, score = study.drawn(split, rng)
         with contextlib.redirect_stdout(io.StringIO()):  # of peers
-            made = learn(net, train, epsilon, rng)
-        results.append(scores(net, test, options.target, **made))
-    seconds = (time.perf_counter() - start) / options.splits
+            made = learn(study.net, train, epsilon, rng)
+        results.append(score(**made))
+    seconds = (time.perf_counter() - start) / splits
     mean = np.mean(results, axis=0)
-    error = np.std(results, axis=0, ddof=1) / np.sqrt(options.splits)
+    error = np.std(results, axis=0, ddof=1) / np.sqrt(splits)
     cells = [f"{a:.4f} ± {b:.4f}" for a, b in zip(mean, error, strict=True)]
     return "".join(f"{cell:>22}" for cell in cells) + f"{seconds:>8.1f}"
 
@@ -214,25 +262,34 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--test", type=float, default=0.2, help="share held out")
     parser.add_argument("--only", nargs="+", help="names of learners")
+    parser.add_argument("--bif", type=pathlib.Path, help="a known network")
+    parser.add_argument("--records", type=int, default=1000, help="drawn from --bif")
     options = parser.parse_args()
-    if options.table is None:
-        (net, records), options.target = like_nltcs(), "x0"
+    study: Splits | Known
+    if options.bif is not None:
+        study = Known(read_bif(options.bif), options.records)
+        print(f"{options.records} records of {options.bif.name}")
     else:
-        net, records = read(options.table, options.target, options.leave)
-    rest = int(options.test * len(records))
-    print(f"{len(records)} records of {len(net.names)} variables, {rest} held out")
+        if options.table is None:
+            (net, records), options.target = like_nltcs(), "x0"
+        else:
+            net, records = read(options.table, options.target, options.leave)
+        rest = int(options.test * len(records))
+        study = Splits(net, records, rest, options.target)
+        print(f"{len(records)} records of {len(net.names)} variables, {rest} held out")
     every = learners()
     chosen = options.only or every
-    print(f"{'ε':<6}{'learner':<24}" + "".join(f"{x:>22}" for x in SCORES) + " seconds")
+    print(f"{'ε':<6}{'learner':<24}" + "".join(f"{x:>22}" for x in study.names), end="")
+    print(" seconds")
     for epsilon in options.epsilons:
         for name in (x for x in every if x in chosen):
             try:
-                row = measured(every[name], net, records, rest, epsilon, options)
+                row = measured(every[name], study, epsilon, options.splits)
             except Exception as error:  # a peer that cannot have so little data or ε
                 row = f"  failed: {type(error).__name__}: {error!s:.60}"
             print(f"{epsilon:<6}{name:<24}{row}", flush=True)
-    theta = learned(net, records[rest:])
-    plain = scores(net, records[:rest], options.target, theta=theta)
+    records, score = study.drawn(0, np.random.default_rng(0))
+    plain = score(theta=learned(study.net, records))
     print(
         f"{'∞':<6}{'one split, no privacy':<24}" + "".join(f"{x:>22.4f}" for x in plain)
     )

@@ -3,8 +3,9 @@
 Replace-one, n public. Loss: the KL divergence of the estimated rows from the true ones,
 each row weighted by the probability of its parents' configuration, summed. Algorithm 1
 measures all families (Δ = 2d), clamps to [0, n] and plugs in the Dirichlet(1) posterior
-mean; each further column changes one thing. Every column sees the same data sets, and
-differences are paired.
+mean; each further column changes one thing. Gaussian noise is (ε, 1e-9)-private, on the
+counts of maximal families. Every column sees the same data sets, and differences are
+paired.
 """
 
 import argparse
@@ -21,10 +22,10 @@ from jax.scipy.special import xlogy
 from tqdm import tqdm
 
 from benchmarks.bench_fourier import FILES, Truth, draw, read
-from dpjax.mechanisms import KNorm
+from dpjax.mechanisms import DiscreteGaussian, KNorm
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import point_estimate, point_estimate_of
-from dpjax.privacy import REPLACE_ONE, budget_of
+from dpjax.privacy import REPLACE_ONE, budget_of, zcdp_budget
 from dpjax.releases import Released
 from dpjax.statistics import Contrasts, NetworkCounts
 from dpjax.study import plan
@@ -41,8 +42,10 @@ COLUMNS = (
     "+ prior 1/2",
     "+ budget split",
     "K-norm noise",
+    "Gaussian noise",  # of the ρ from which (ε, δ) follows
     "+ hierarchical",
 )
+DELTA = "1e-9"
 POWER = 1 / 3  # least sum of variances: shares^-2 times cells, at a fixed sum
 AT_ONCE = 20  # data sets: arrays stay in cache
 RESAMPLES = 400
@@ -101,6 +104,16 @@ def shaped(truth: Truth, exact, epsilon: float, n: int):
     return [each(point_estimate(released, x).theta) for x in (0.5, "hierarchical")]
 
 
+def gaussian(truth: Truth, exact, epsilon: float, n: int):
+    """Loss of noise-aware estimates from Gaussian noise, by data set."""
+    statistic = NetworkCounts(truth.net)
+    cost = zcdp_budget(REPLACE_ONE, epsilon=epsilon, delta=DELTA)
+    mechanism = DiscreteGaussian.of(statistic, cost)
+    values = jax.jit(mechanism.sample)(study_key(n), exact.astype(jnp.int32))
+    released = Released(values, statistic, mechanism, n)
+    return jax.vmap(partial(loss, truth))(point_estimate(released, 0.5).theta)
+
+
 def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
     """By column and data set."""
     every, maximal = NetworkCounts(truth.net, "all"), NetworkCounts(truth.net)
@@ -120,8 +133,9 @@ def losses(truth: Truth, exact, noise, epsilon: float, n: int, power: float):
         noise_aware(maximal, truth, values, equal, total, whole),
         noise_aware(maximal, truth, values, equal, total, half),
         noise_aware(maximal, truth, shifted, split, total, half),
-        *shaped(truth, exact[2], epsilon, n),
     ]
+    half_prior, hierarchical = shaped(truth, exact[2], epsilon, n)
+    found += [half_prior, gaussian(truth, exact[1], epsilon, n), hierarchical]
     return np.stack([np.asarray(column, float) for column in found])
 
 

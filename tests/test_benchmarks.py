@@ -12,6 +12,7 @@ from benchmarks import __main__ as command, machine, record, runner, timing
 
 ROOT = pathlib.Path(__file__).parents[1]
 BY_HAND = {
+    "bench_budgets",
     *("bench_fourier", "bench_regression", "bench_utility"),
     *("bench_coverage", "bench_event_logs", "bench_leaves", "bench_marginals"),
     *("bench_peer_utility", "bench_samplers", "bench_structure"),
