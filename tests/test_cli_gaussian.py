@@ -83,7 +83,7 @@ def test_other_releases_share_a_ledger_of_rho_but_not_the_reverse(folder, capsys
     assert release(*RHO, "--ledger", "m.jsonl", out="s.json") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "of kind pure-dp or one that implies it, got zcdp" in error
+    assert "of kind pure-dp or one that implies it, got zcdp. A ledger" in error
     assert Ledger(path="m.jsonl").cost == PureDP(Fraction(1), "replace-one")
     assert not (folder / "s.json").exists()
 
@@ -212,7 +212,7 @@ WRONG = {
     "ρ = 0": ((*GAUSSIAN, "--rho", "0"), "`rho` must be a finite number > 0"),
     "ρ not a number": ((*GAUSSIAN, "--rho", "much"), "`rho` must be a finite number"),
     "ρ too large": ((*GAUSSIAN, "--rho", "1000"), "must be between 2^-25 and 2"),
-    "δ = 1": ((*BOTH[:-1], "1"), "`delta` must be at least 1e-30 and below 1, got 1."),
+    "δ = 1": ((*BOTH[:-1], "1"), "`delta` must be from 1e-30 to below 1"),
     "ε < 0": ((*GAUSSIAN, "--epsilon=-1", "--delta", "0.1"), "`epsilon` must be a"),
     "budget not a number": ((*RHO, "--budget", "x"), "`budget` must be a finite numb"),
     "a split": ((*RHO, "--split", "t=1"), "`split` must be left out"),

@@ -141,7 +141,8 @@ def test_a_persons_rows_and_delta_are_in_the_words():
     )
     protects, odds, _ = promises(cost)
     assert "content of a person with up to 3 rows" in protects
-    assert "probability of at most δ = 1/1000000" in odds
+    assert "ε = 1, with δ = 1/1000000. Compare one possible content of a pers" in odds
+    assert "at most e^ε = 2.72 times its probability in the other case, plus" in odds
 
 
 @pytest.mark.parametrize(

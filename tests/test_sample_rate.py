@@ -421,9 +421,9 @@ def test_a_sample_is_released_and_verified(loss, folder, capsys):
     assert (facts["epsilon"], facts["sample_rate"]) == ("1/2", "1/10")
     assert facts["records"] == 100
     assert main(["report", "r.json", "--out", "r.html"]) == 0
-    assert "secret random sample of the rows, with a share of 1/10" in " ".join(
-        (folder / "r.html").read_text().split()
-    )
+    page = " ".join((folder / "r.html").read_text().split())
+    assert "secret random sample of the rows, with a share of 1/10" in page
+    assert ("in the other case, plus δ" in page) == ("--delta" in loss)
 
 
 def test_a_wrong_rate_is_one_clear_line(folder, capsys):

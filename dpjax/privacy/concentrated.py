@@ -2,6 +2,7 @@
 
 __all__ = ["ZCDP", "zcdp_budget"]
 
+import contextlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpjax._checks import brief
 from dpjax.privacy.guarantee import GUARANTEES, Guarantee, Law
 from dpjax.privacy.kinds import ApproximateDP, PureDP
 from dpjax.privacy.rounding import (
@@ -184,10 +186,11 @@ def zcdp_budget(
 
 
 def _chance(delta: Epsilon) -> Fraction:
-    chance = exact_epsilon(delta, "delta")
-    if not _LEAST_DELTA <= chance < 1:
-        raise ValueError(f"`delta` must be at least 1e-30 and below 1, got {delta}.")
-    return chance
+    with contextlib.suppress(ValueError):
+        chance = exact_epsilon(delta, "delta")
+        if _LEAST_DELTA <= chance < 1:
+            return chance
+    raise ValueError(f"`delta` must be from 1e-30 to below 1, got {brief(delta)}.")
 
 
 def _epsilon_at(rho: Fraction, chance: Fraction, order: Fraction) -> Fraction:

@@ -223,7 +223,12 @@ class Ledger(Unpickled):
     def _refuse(self, charge: Charge, book: Book) -> None:
         """Raise unless the cost can be converted and is within the remaining budget."""
         cost: Any = charge.cost
-        numbers = type(book.budget).of(cost, "cost").numbers
+        try:
+            numbers = type(book.budget).of(cost, "cost").numbers
+        except ValueError as error:
+            raise ValueError(
+                f"{error} A ledger that takes it has a `budget` of kind {cost.kind}."
+            ) from None
         if cost.adjacency != self.adjacency:
             raise ValueError(
                 f"`adjacency` must be that of the ledger, {self.adjacency!r:.80}, got "

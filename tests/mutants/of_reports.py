@@ -35,8 +35,8 @@ MUTANTS = (
         "branch left out",
         "report: nothing about δ",
         _WORDS,
-        "{but}. {_ALWAYS}",
-        ". {_ALWAYS}",
+        "    if delta:\n",
+        "    if delta > 1:\n",
         (_IN + "test_a_persons_rows_and_delta_are_in_the_words",),
     ),
     Mutant(

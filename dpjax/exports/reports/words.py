@@ -133,11 +133,15 @@ def _odds(guarantee: Guarantee, compared: str) -> list[str]:
     if "epsilon" not in numbers:
         return []
     epsilon, delta = numbers["epsilon"], numbers.get("delta", 0)
-    but = f", except with a probability of at most δ = {delta}" if delta else ""
+    if delta:
+        return [
+            f"The privacy loss is ε = {epsilon}, with δ = {delta}. Compare {compared}: "
+            f"{_conclusions(epsilon)}"
+        ]
     return [
         f"The privacy loss is ε = {epsilon}. Whatever somebody knows already, the "
         f"release changes the odds that they give to {compared} by a factor of at "
-        f"most e^ε{_power(epsilon)}{but}. {_ALWAYS}"
+        f"most e^ε{_power(epsilon)}. {_ALWAYS}"
     ]
 
 
@@ -151,11 +155,18 @@ def _concentrated(guarantee: Guarantee, compared: str) -> list[str]:
         f"The privacy loss is ρ = {guarantee.numbers['rho']}, in zero-concentrated "
         "differential privacy. How much the release changes the odds that somebody "
         f"gives to {compared} depends on chance: the smaller ρ is, the less likely is "
-        f"a large change. From ρ follow ε = {epsilon} and δ = {delta}: whatever "
-        "somebody concludes from the release, the probability of this conclusion in "
-        f"one of the two cases is at most e^ε{_power(Fraction(epsilon))} times its "
-        f"probability in the other case, plus δ. {_ALWAYS}"
+        f"a large change. From ρ follow ε = {epsilon} and δ = {delta}: "
+        f"{_conclusions(Fraction(epsilon))}"
     ]
+
+
+def _conclusions(epsilon: Fraction) -> str:
+    """Return what ε and δ say of everything that can be concluded from a release."""
+    return (
+        "whatever somebody concludes from the release, the probability of this "
+        f"conclusion in one of the two cases is at most e^ε{_power(epsilon)} times its "
+        f"probability in the other case, plus δ. {_ALWAYS}"
+    )
 
 
 def most_after(chance: float, epsilon: Fraction) -> float:
