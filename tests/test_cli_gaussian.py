@@ -116,9 +116,18 @@ def test_a_pure_mechanism_spends_rho_by_the_epsilon_that_implies_it(
         (("--epsilon", "1"), "discrete-laplace"),
     ],
 )
-def test_auto_takes_gaussian_noise_for_rho(loss, made, folder, capsys):
-    assert release(*loss, "--mechanism", "auto") == 0
-    assert dp.load("r.json").mechanism.kind == made
+@pytest.mark.parametrize("mechanism", [("--mechanism", "auto"), ()])
+def test_the_noise_is_gaussian_for_rho_unless_another_is_chosen(
+    mechanism, loss, made, folder, capsys
+):
+    assert release(*loss, *mechanism) == 0
+    found = dp.load("r.json")
+    assert found.mechanism.kind == made
+    budget = found.guarantee()
+    table = {"t": ["no", "yes"], "x": [1, 2]}
+    again = dp.release(found.net, table, budget=budget)
+    assert again.mechanism.kind == made
+    assert again.guarantee() == budget
 
 
 def test_a_person_with_several_rows_has_the_whole_loss(folder, capsys):
@@ -180,7 +189,7 @@ WRONG = {
         f"`epsilon` must be left out with --rho: {EITHER}",
     ),
     "delta for another": (
-        ("--epsilon", "1", "--delta", "1e-9"),
+        ("--epsilon", "1", "--delta", "1e-9", "--mechanism", "laplace"),
         "`delta` must be left out for the mechanism laplace, whose privacy loss has no",
     ),
     "delta alone for auto": (

@@ -183,7 +183,9 @@ CASES = {
         "epsilon": 1, "adjacency": "replace-one", "mechanism": "posterior-sample",
     },
     "persons": {"epsilon": 3, "adjacency": "add-remove", "contributions": 3},
-    "rho": {"budget": zcdp_budget("add-remove", rho="1/8")},
+    "rho": {
+        "budget": zcdp_budget("add-remove", rho="1/8"), "mechanism": "laplace",
+    },
     "delta": {
         "budget": ApproximateDP(Fraction(2), Fraction(1, 10**6), "replace-one"),
         "mechanism": "gaussian",

@@ -1,11 +1,11 @@
 """The budgets that --epsilon, --rho, --delta and --budget of `dpjax release` state."""
 
-__all__ = ["cost_of", "ledger_of", "plain", "said"]
+__all__ = ["cost_of", "ledger_of", "mechanism_of", "plain", "said"]
 
 import argparse
 
 from dpjax.exports.reports.budget import texts
-from dpjax.mechanisms.recipes import RECIPES
+from dpjax.mechanisms.recipes import RECIPES, Gaussian, Laplace
 from dpjax.privacy import (
     ZCDP,
     ApproximateDP,
@@ -20,6 +20,14 @@ from dpjax.privacy import (
 
 _LOSSES = ("epsilon", "delta", "rho")
 _EITHER = "give --rho R alone, or --epsilon E with --delta D"
+
+
+def mechanism_of(options: argparse.Namespace) -> str:
+    """Return the name of the mechanism: that of noise for the loss if none is given."""
+    concentrated = options.rho is not None or options.delta is not None
+    if getattr(options, "model", None) == "hmm":  # whose posterior is for Laplace noise
+        concentrated = False
+    return options.mechanism or (Gaussian if concentrated else Laplace).kind
 
 
 def cost_of(options: argparse.Namespace) -> Guarantee:

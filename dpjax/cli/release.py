@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
-from dpjax.cli.budgets import cost_of, ledger_of, said
+from dpjax.cli.budgets import cost_of, ledger_of, mechanism_of, said
 from dpjax.cli.databases import opened
 from dpjax.cli.models import model_of
 from dpjax.cli.options import (
@@ -29,6 +29,7 @@ _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax release` with the given options."""
+    options.mechanism = mechanism_of(options)
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)

@@ -18,6 +18,7 @@ __all__ = [
     "MapCells",
     "PosteriorSample",
     "Recipe",
+    "noise_for",
     "recipe_of",
 ]
 
@@ -41,7 +42,13 @@ from dpjax.mechanisms.sampling_recipes import (
     PosteriorSample,
 )
 from dpjax.mechanisms.split_laplace import SplitLaplace
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
+from dpjax.privacy import (
+    Adjacency,
+    ApproximateDP,
+    Epsilon,
+    Guarantee,
+    exact_epsilon,
+)
 from dpjax.statistics import (
     Contrasts,
     FamilyStatistic,
@@ -179,3 +186,12 @@ class KNorm(_WithSplit):
             return k_norm.KNorm.of(statistic, budget)
         noise = k_norm.KNorm.of_tables(self.split, statistic, budget.adjacency)
         return _of_cost(budget, noise)
+
+
+def noise_for(budget: Guarantee) -> Recipe:
+    """Return Gaussian noise for a budget of ρ or (ε, δ), and otherwise Laplace noise.
+
+    It is what `release` adds if no mechanism is chosen.
+    """
+    concentrated = {kind.kind for kind in (*Gaussian.costs, ApproximateDP)}
+    return Gaussian() if budget.kind in concentrated else Laplace()

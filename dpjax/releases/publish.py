@@ -17,7 +17,7 @@ from dpjax.data.grouping import Grouped
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.multiplicities import MOST
 from dpjax.data.sources import Table
-from dpjax.mechanisms.recipes import Recipe, recipe_of
+from dpjax.mechanisms.recipes import Recipe, noise_for, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
 from dpjax.releases.about import about_of
@@ -37,7 +37,7 @@ def release(
     budget: Guarantee | None = None,
     contributions: int | None = None,
     id: str | None = None,
-    mechanism: str | Recipe = "laplace",
+    mechanism: str | Recipe | None = None,
     ledger: Ledger | None = None,
     part: str | None = None,
     ignore: str | Collection[str] = (),
@@ -75,11 +75,12 @@ def release(
             hash of their content with a new key. Only under "add-remove", for a table
             with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of a recipe with default options. "laplace" adds noise to the statistic;
-            "fourier" adds noise to Fourier coefficients of counts, so that all tables
-            agree; "k-norm" adds noise with the shape of one record's changes to all
-            tables of a network or to the sums of a family, which is less noise for most
-            of them; "auto" takes the better one of both by public facts;
+            of a recipe with default options. None means Gaussian noise for a budget of
+            ρ or (ε, δ), and otherwise Laplace noise. "laplace" and "gaussian" add noise
+            to the statistic; "fourier" adds noise to Fourier coefficients of counts, so
+            that all tables agree; "k-norm" adds noise with the shape of one record's
+            changes to all tables of a network or to the sums of a family, which is less
+            noise for most of them; "auto" takes the best of these by public facts;
             "posterior-sample" draws from the truncated and tempered posterior; "map"
             draws near the posterior mode with utility given by the joint probability;
             "map-cells" draws near the posterior mode with utility given by the
@@ -133,7 +134,8 @@ def release(
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
-    sampled, recipe, cost = Sampled.of(sample_rate, recipe_of(mechanism), budget)
+    recipe = noise_for(budget) if mechanism is None else recipe_of(mechanism)
+    sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)

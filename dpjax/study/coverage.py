@@ -25,7 +25,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.data.probabilities import sample_records
 from dpjax.families.conjugate_base import probability
 from dpjax.mechanisms import Mechanism
-from dpjax.mechanisms.recipes import Recipe, recipe_of
+from dpjax.mechanisms.recipes import Recipe, noise_for, recipe_of
 from dpjax.posteriors import (
     TooExpensive,
     Windows,
@@ -128,7 +128,7 @@ def coverage(
     adjacency: Adjacency | None = None,
     *,
     budget: Guarantee | None = None,
-    mechanism: str | Recipe = "laplace",
+    mechanism: str | Recipe | None = None,
     releases: int = 2000,
     level: float = 0.95,
     prior: Prior = 1.0,
@@ -150,7 +150,8 @@ def coverage(
         adjacency: "replace-one" or "add-remove".
         budget: the guarantee of each release, in place of `epsilon` and `adjacency`.
         mechanism: recipe of the releases, or its name; one that adds noise: "laplace",
-            "fourier", "k-norm", "auto" or, for a budget of kind zcdp, "gaussian".
+            "fourier", "k-norm", "auto" or, for a budget of kind zcdp, "gaussian". None
+            means "gaussian" for such a budget, and otherwise "laplace".
         releases: number of simulated releases.
         level: posterior probability of the intervals.
         prior: Dirichlet parameters of the prior, from which true tables are drawn.
@@ -168,7 +169,8 @@ def coverage(
     whole(1, n=n, releases=releases)
     probability(level=level)
     cost = _cost(epsilon, adjacency, budget)
-    recipe, each = recipe_of(mechanism).paid_by(cost)
+    recipe = noise_for(cost) if mechanism is None else recipe_of(mechanism)
+    recipe, each = recipe.paid_by(cost)
     statistic = recipe.statistic(net, cost.adjacency)
     known = n if cost.adjacency == REPLACE_ONE else None
     noise = recipe.mechanism(statistic, each, known)

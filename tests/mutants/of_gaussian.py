@@ -246,6 +246,17 @@ MUTANTS = (
         (_IN_ZCDP + "test_auto_is_gaussian_noise_for_a_budget_of_rho",),
     ),
     Mutant(
+        "branch left out",
+        "Gaussian: the mechanism that is chosen is not used",
+        "releases/publish.py",
+        "recipe = noise_for(budget) if mechanism is None else recipe_of(mechanism)",
+        "recipe = noise_for(budget)",
+        (
+            "tests/test_cli_gaussian.py::test_a_pure_mechanism_spends_rho_by_the_epsilon"
+            "_that_implies_it[k-norm-k-norm]",
+        ),
+    ),
+    Mutant(
         "bound loosened",
         "a mechanism of another kind of cost spends ε",
         "mechanisms/recipe.py",

@@ -173,8 +173,8 @@ MUTANTS = tuple(
             "ε doubled",
             "the budget is spent twice",
             "releases/publish.py",
-            "Sampled.of(sample_rate, recipe_of(mechanism), budget)",
-            "Sampled.of(sample_rate, recipe_of(mechanism), budget.repeated(2))",
+            "Sampled.of(sample_rate, recipe, budget)",
+            "Sampled.of(sample_rate, recipe, budget.repeated(2))",
             _LOSS,
         ),
         (

@@ -19,8 +19,8 @@ def add(commands) -> None:
     command.common("--rho", "--delta")
     command.common(
         "--mechanism",
+        more=" (default: laplace, or gaussian with --rho or --delta)",
         choices=("auto", "fourier", "gaussian", "k-norm", "laplace"),
-        default="laplace",
     )
     command.number("--releases", "simulated releases", 2000)
     command.common("--level", default=0.95)

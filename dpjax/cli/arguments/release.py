@@ -22,9 +22,9 @@ def add(commands) -> None:
     add_model_options(command)
     command.common(
         "--mechanism",
-        more="; laplace and gaussian add noise to counts or sums",
+        more="; laplace and gaussian add noise to counts or sums (default: laplace, or "
+        "gaussian with --rho or --delta)",
         choices=recipes(),
-        default="laplace",
     )
     command.common("--epsilon", required=False)
     command.common("--rho", "--delta")
