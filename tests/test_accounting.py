@@ -4,12 +4,22 @@ import itertools
 import math
 from fractions import Fraction
 
+import dp_accounting
 import numpy as np
 import pytest
+from dp_accounting import rdp
 from scipy import optimize, stats
 
 from dpjax import privacy
-from dpjax.privacy import ADD_REMOVE, REPLACE_ONE, PureDP, accounting, advanced, basic
+from dpjax.privacy import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    ZCDP,
+    PureDP,
+    accounting,
+    advanced,
+    basic,
+)
 from dpjax.privacy.accounting import total_epsilon
 
 
@@ -205,3 +215,16 @@ def test_the_module_is_reached_by_name():
     assert privacy.accounting is accounting
     with pytest.raises(AttributeError, match="has no attribute 'unknown'"):
         _ = privacy.unknown
+
+
+@pytest.mark.parametrize("delta", ["1e-9", "1e-5", "0.01"])
+@pytest.mark.parametrize("rho", ["0.001", "0.1", "1", "5"])
+def test_rho_implies_what_dp_accounting_finds(rho, delta):
+    """Which tries some orders of Rényi divergences; the library takes the best one."""
+    orders = [*(1 + np.arange(1, 3000) / 1000), *range(4, 3000)]
+    relation = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
+    accountant = rdp.RdpAccountant(orders, neighboring_relation=relation)
+    accountant.compose(dp_accounting.ZCDpEvent(rho=float(rho)))
+    theirs = accountant.get_epsilon(float(delta))
+    ours = float(ZCDP(Fraction(rho), ADD_REMOVE).approximate(delta).epsilon)
+    assert 0.99 * theirs < ours <= theirs * (1 + 1e-9)
