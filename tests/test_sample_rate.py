@@ -239,6 +239,18 @@ def test_the_counts_are_those_of_the_sample():
     assert not np.array_equal(*(x.values for x in pair))  # of other rows
 
 
+def test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_in_them():
+    whole, part, other = (
+        dp.release(NET, TABLE, epsilon=1, adjacency="add-remove", sample_rate=rate)
+        for rate in (None, "1/2", "1/2")
+    )
+    for several in ([whole, part], [part, other]):
+        with pytest.raises(ValueError, match="`released` must have one release of a t"):
+            dp.posterior(several, disjoint=False)
+    apart = dp.posterior([part, other], disjoint=True)
+    assert apart.guarantee() == PureDP(Fraction(1), "add-remove")
+
+
 def test_tables_in_batches_are_sampled_as_a_whole():
     parts = [{name: np.array(x[i::4]) for name, x in TABLE.items()} for i in range(4)]
     made = dp.release(

@@ -25,7 +25,8 @@ def tables_of(releases: Any, disjoint: Any) -> Tables:
     Raises:
         ValueError: if an argument has another type, a release is stacked or given
             twice, or releases differ in their variables, adjacency or unit of
-            protection, or those of one table in their public number of records.
+            protection, or those of one table in their public number of records, or one of
+            several releases of a table is of sampled records.
     """
     if not isinstance(disjoint, bool):
         raise ValueError(
@@ -69,6 +70,12 @@ def _check(tables: Tables) -> None:
                 raise differing("`contributions`")
             if one.n != found[0].n:
                 raise differing("number of records, if they are of one table")
+            if one.sampled is not None and len(found) > 1:
+                raise ValueError(
+                    "`released` must have one release of a table whose records were "
+                    "sampled, since other releases are of other records: infer from "
+                    "one alone."
+                )
 
 
 def differing(what: str) -> ValueError:
