@@ -25,8 +25,8 @@ def tables_of(releases: Any, disjoint: Any) -> Tables:
     Raises:
         ValueError: if an argument has another type, a release is stacked or given
             twice, or releases differ in their variables, adjacency or unit of
-            protection, or those of one table in their public number of records, or one of
-            several releases of a table is of sampled records.
+            protection, or those of one table in their public number of records, or one
+            of several releases of a table is of sampled records.
     """
     if not isinstance(disjoint, bool):
         raise ValueError(

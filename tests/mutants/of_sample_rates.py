@@ -192,8 +192,8 @@ MUTANTS = tuple(
             "if one.sampled is not None and len(found) > 1:",
             "if one.sampled is not None and not found:",
             _HERE
-            + "test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_in"
-            + "_them",
+            + "test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_"
+            + "in_them",
         ),
         (
             "branch left out",
