@@ -31,8 +31,8 @@ _ALWAYS = (
 )
 _DELTA = "1e-9"  # at which an ε is stated that follows from ρ
 _SAMPLED = (
-    "They are of a secret random sample of the rows, with a share of {}; the privacy "
-    "loss is that of a row of the whole table."
+    "The numbers are of a secret random sample of the rows, with a share of {}; the "
+    "privacy loss is that of a row of the whole table."
 )
 _LEARNED = (
     " The edges were chosen at random, with probabilities that depend on the rows, "
