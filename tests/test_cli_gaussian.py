@@ -196,7 +196,7 @@ WRONG = {
         ("--delta", "1e-9", "--mechanism", "auto"),
         f"`epsilon` must be given for the mechanism auto: {EITHER}",
     ),
-    "no loss": ((), "`epsilon` must be given for the mechanism laplace: --epsilon E."),
+    "no loss": ((), "`epsilon` must be given for a release: --epsilon E."),
     "no loss of noise": (
         GAUSSIAN,
         f"`rho` must be given for the mechanism gaussian: {EITHER}",

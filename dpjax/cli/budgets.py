@@ -1,11 +1,11 @@
 """The budgets that --epsilon, --rho, --delta and --budget of `dpjax release` state."""
 
-__all__ = ["cost_of", "ledger_of", "mechanism_of", "plain", "said"]
+__all__ = ["cost_of", "ledger_of", "plain", "said"]
 
 import argparse
 
 from dpjax.exports.reports.budget import texts
-from dpjax.mechanisms.recipes import RECIPES, Gaussian, Laplace
+from dpjax.mechanisms.recipes import RECIPES
 from dpjax.privacy import (
     ZCDP,
     ApproximateDP,
@@ -20,14 +20,6 @@ from dpjax.privacy import (
 
 _LOSSES = ("epsilon", "delta", "rho")
 _EITHER = "give --rho R alone, or --epsilon E with --delta D"
-
-
-def mechanism_of(options: argparse.Namespace) -> str:
-    """Return the name of the mechanism: that of noise for the loss if none is given."""
-    concentrated = options.rho is not None or options.delta is not None
-    if getattr(options, "model", None) == "hmm":  # whose posterior is for Laplace noise
-        concentrated = False
-    return options.mechanism or (Gaussian if concentrated else Laplace).kind
 
 
 def cost_of(options: argparse.Namespace) -> Guarantee:
@@ -80,7 +72,9 @@ def said(cost: Guarantee) -> str:
 def _refuse_losses(options: argparse.Namespace) -> None:
     """Raise unless the mechanism's privacy loss is given, in one way."""
     given = [name for name in _LOSSES if getattr(options, name) is not None]
-    made, costs = f"the mechanism {options.mechanism}", RECIPES[options.mechanism].costs
+    chosen = options.mechanism
+    made = f"the mechanism {chosen}" if chosen else "a release"
+    costs = RECIPES[chosen].costs if chosen else (PureDP, ZCDP)
     if PureDP in costs and not given:
         raise ValueError(f"`epsilon` must be given for {made}: --epsilon E.")
     if PureDP in costs and given in (["epsilon"], ["rho"]):

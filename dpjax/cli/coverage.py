@@ -4,7 +4,7 @@ __all__ = ["run"]
 
 import argparse
 
-from dpjax.cli.budgets import cost_of, mechanism_of
+from dpjax.cli.budgets import cost_of
 from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
 from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
@@ -19,7 +19,6 @@ def run(options: argparse.Namespace) -> None:
     for name in ("plot", "ecdf"):
         if getattr(options, name) is not None:
             refuse_unwritable_file(getattr(options, name), name, (".png",))
-    options.mechanism = mechanism_of(options)
     budget = cost_of(options)
     found = coverage(
         study_key(options.seed),

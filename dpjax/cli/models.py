@@ -19,7 +19,7 @@ from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
-from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
+from dpjax.mechanisms.recipes import HiddenMarkovSample, Laplace, recipe_of
 from dpjax.statistics import Statistic, Sufficient
 
 
@@ -62,13 +62,13 @@ def _network(options: argparse.Namespace, schema: Schema) -> BayesNet | MixedNet
 
 
 def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
-    recipe = recipe_of(options.mechanism)
+    recipe = recipe_of(options.mechanism or Laplace.kind)
     return recipe.marginals(schema, options.order, options.adjacency)
 
 
 def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
     known = ["laplace", HiddenMarkovSample.kind]
-    if options.mechanism not in ([], *known):
+    if options.mechanism and options.mechanism not in known:
         raise ValueError(
             f"`mechanism` must be {' or '.join(known)} for the model hmm, got "
             f"{options.mechanism}."

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
-from dpjax.cli.budgets import cost_of, ledger_of, mechanism_of, said
+from dpjax.cli.budgets import cost_of, ledger_of, said
 from dpjax.cli.databases import opened
 from dpjax.cli.models import model_of
 from dpjax.cli.options import (
@@ -18,7 +18,7 @@ from dpjax.cli.options import (
 )
 from dpjax.cli.printing import print_json
 from dpjax.data.schema import Schema
-from dpjax.mechanisms.recipes import HiddenMarkovSample, recipe_of
+from dpjax.mechanisms.recipes import HiddenMarkovSample, Laplace, Recipe, recipe_of
 from dpjax.privacy import Ledger
 from dpjax.releases.about import about_of
 from dpjax.releases.publish import release
@@ -29,7 +29,6 @@ _CHOICES = ("omega", "temperature", "samples", "prior", "units", "points")
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax release` with the given options."""
-    options.mechanism = mechanism_of(options)
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
         released = release(
             what,
             table,
-            mechanism=recipe_of(options.mechanism, _choices_of(options)),
+            mechanism=_recipe_of(options),
             budget=budget,
             id=options.id,
             multiplicity=options.multiplicity,
@@ -79,6 +78,14 @@ def about_facts(path: str | None) -> dict[str, str]:
         raise ValueError('`about` must be a JSON object, such as {"title": "…"}.')
     about_of(facts)  # before the ledger is opened
     return facts
+
+
+def _recipe_of(options: argparse.Namespace) -> Recipe | None:
+    """Return the recipe that is chosen, or None for the noise that fits the model."""
+    choices = _choices_of(options)
+    plain = choices or options.model == "hmm"  # whose posterior is for Laplace noise
+    name = options.mechanism or (Laplace.kind if plain else None)
+    return None if name is None else recipe_of(name, choices)
 
 
 def _choices_of(options: argparse.Namespace) -> dict[str, object]:

@@ -55,6 +55,7 @@ from dpjax.statistics import (
     FourierCoefficients,
     MarginalContrasts,
     Statistic,
+    TableStatistic,
 )
 from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
@@ -188,10 +189,12 @@ class KNorm(_WithSplit):
         return _of_cost(budget, noise)
 
 
-def noise_for(budget: Guarantee) -> Recipe:
-    """Return Gaussian noise for a budget of ρ or (ε, δ), and otherwise Laplace noise.
+def noise_for(what: object, budget: Guarantee) -> Recipe:
+    """Return the noise that `release` adds to a network or statistic by default.
 
-    It is what `release` adds if no mechanism is chosen.
+    For a budget of ρ or (ε, δ), it is Gaussian noise on counts, and otherwise Laplace
+    noise: sums of numbers are often too large for Gaussian noise with a certificate.
     """
     concentrated = {kind.kind for kind in (*Gaussian.costs, ApproximateDP)}
-    return Gaussian() if budget.kind in concentrated else Laplace()
+    counts = isinstance(what, BayesNet | TableStatistic)
+    return Gaussian() if counts and budget.kind in concentrated else Laplace()

@@ -76,7 +76,7 @@ def half_precision(rate: Fraction) -> Fraction:
     if not SHORTEST <= rate <= LONGEST:
         raise ValueError(
             "`rho` over the squared sensitivity must be between 2^-25 and 2, the "
-            f"certified range of the noise, got {float(rate):.3g}."
+            f"certified range, got {float(rate):.3g}: use Laplace noise or other units."
         )
     return rate * (1 - MARGIN)
 

@@ -61,7 +61,9 @@ def _with_earlier(found: Iterable[Released]) -> Iterable[Released]:
 def _check(tables: Tables) -> None:
     first = tables[0][0]
     for found in tables:
+        several = len(found) > 1
         for one in found:
+            sampled = one.sampled is not None
             if one.statistic.variables != first.statistic.variables:
                 raise differing("variables, in the same order")
             if one.adjacency != first.adjacency:
@@ -70,7 +72,7 @@ def _check(tables: Tables) -> None:
                 raise differing("`contributions`")
             if one.n != found[0].n:
                 raise differing("number of records, if they are of one table")
-            if one.sampled is not None and len(found) > 1:
+            if sampled and several:
                 raise ValueError(
                     "`released` must have one release of a table whose records were "
                     "sampled, since other releases are of other records: infer from "

@@ -227,7 +227,7 @@ class Ledger(Unpickled):
             numbers = type(book.budget).of(cost, "cost").numbers
         except ValueError as error:
             raise ValueError(
-                f"{error} A ledger that takes it has a `budget` of kind {cost.kind}."
+                f"{error} A ledger that takes it has a `budget` of that kind."
             ) from None
         if cost.adjacency != self.adjacency:
             raise ValueError(

@@ -75,12 +75,13 @@ def release(
             hash of their content with a new key. Only under "add-remove", for a table
             with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of a recipe with default options. None means Gaussian noise for a budget of
-            ρ or (ε, δ), and otherwise Laplace noise. "laplace" and "gaussian" add noise
-            to the statistic; "fourier" adds noise to Fourier coefficients of counts, so
-            that all tables agree; "k-norm" adds noise with the shape of one record's
-            changes to all tables of a network or to the sums of a family, which is less
-            noise for most of them; "auto" takes the best of these by public facts;
+            of a recipe with default options. None means Gaussian noise on counts for a
+            budget of ρ or (ε, δ), and otherwise Laplace noise. "laplace" and "gaussian"
+            add noise to the statistic; "fourier" adds noise to Fourier coefficients of
+            counts, so that all tables agree; "k-norm" adds noise with the shape of one
+            record's changes to all tables of a network or to the sums of a family,
+            which is less noise for most of them; "auto" takes the best of these by
+            public facts;
             "posterior-sample" draws from the truncated and tempered posterior; "map"
             draws near the posterior mode with utility given by the joint probability;
             "map-cells" draws near the posterior mode with utility given by the
@@ -134,7 +135,7 @@ def release(
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     k, facts = budget.contributions, about_of(about)
-    recipe = noise_for(budget) if mechanism is None else recipe_of(mechanism)
+    recipe = recipe_of(noise_for(what, budget) if mechanism is None else mechanism)
     sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
     statistic = _statistic(recipe, what, budget.adjacency)
     statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency

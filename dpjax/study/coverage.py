@@ -169,7 +169,7 @@ def coverage(
     whole(1, n=n, releases=releases)
     probability(level=level)
     cost = _cost(epsilon, adjacency, budget)
-    recipe = noise_for(cost) if mechanism is None else recipe_of(mechanism)
+    recipe = recipe_of(noise_for(net, cost) if mechanism is None else mechanism)
     recipe, each = recipe.paid_by(cost)
     statistic = recipe.statistic(net, cost.adjacency)
     known = n if cost.adjacency == REPLACE_ONE else None

@@ -249,8 +249,8 @@ MUTANTS = (
         "branch left out",
         "Gaussian: the mechanism that is chosen is not used",
         "releases/publish.py",
-        "recipe = noise_for(budget) if mechanism is None else recipe_of(mechanism)",
-        "recipe = noise_for(budget)",
+        "noise_for(what, budget) if mechanism is None else mechanism",
+        "noise_for(what, budget)",
         (
             "tests/test_cli_gaussian.py::test_a_pure_mechanism_spends_rho_by_the_epsilon"
             "_that_implies_it[k-norm-k-norm]",

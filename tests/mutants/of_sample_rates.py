@@ -189,8 +189,8 @@ MUTANTS = tuple(
             "branch left out",
             "samples are taken for one table",
             "posteriors/several.py",
-            "if one.sampled is not None and len(found) > 1:",
-            "if one.sampled is not None and not found:",
+            "if sampled and several:",
+            "if sampled and not found:",
             _HERE
             + "test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_"
             + "in_them",

@@ -23,7 +23,7 @@ def add(commands) -> None:
     command.common(
         "--mechanism",
         more="; laplace and gaussian add noise to counts or sums (default: laplace, or "
-        "gaussian with --rho or --delta)",
+        "gaussian on counts with --rho or --delta)",
         choices=recipes(),
     )
     command.common("--epsilon", required=False)
