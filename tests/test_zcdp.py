@@ -6,8 +6,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpjax.data import BayesNet, Interval
 from dpjax.mechanisms.recipes import Auto, Gaussian, Laplace
 from dpjax.privacy import ZCDP, ApproximateDP, Ledger, PureDP, zcdp_budget
+from dpjax.statistics import Sufficient
 
 TENTH = Fraction(1, 10)
 
@@ -152,9 +154,17 @@ def test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused():
             Gaussian().paid_by(budget)
 
 
-def test_auto_is_gaussian_noise_for_a_budget_of_rho():
+def test_auto_is_gaussian_noise_on_counts_for_a_budget_of_rho():
     budget = zcdp_budget("add-remove", rho="0.1", contributions=2)
-    assert Auto().paid_by(budget) == (Gaussian(), budget.per_record())
+    recipe, each = Auto().paid_by(budget)
+    assert (str(recipe), each) == ("auto", budget.per_record())
+    net = BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1, 2]}, "t")
+    made = recipe.mechanism(recipe.statistic(net, "add-remove"), each, None)
+    assert (made.kind, made.guarantee()) == ("discrete-gaussian", each)
+    sums = Sufficient.of("gaussian", (Interval("x", 0.0, 1.0),), "add-remove")
+    made = recipe.mechanism(sums, each, None)
+    assert made.kind == "family-k-norm"
+    assert 1 - Fraction(1, 10**12) <= ZCDP.of(made.guarantee()).rho / each.rho <= 1
     pure = PureDP(Fraction(1), "add-remove")
     assert Auto().paid_by(pure) == (Auto(), pure)
 

@@ -4,6 +4,7 @@ __all__ = ["Auto"]
 
 import contextlib
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from dpjax.data.bayes_net import BayesNet
@@ -23,6 +24,7 @@ from dpjax.statistics import (
     MarginalContrasts,
     NetworkCounts,
     Statistic,
+    TableStatistic,
 )
 from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
@@ -45,17 +47,19 @@ class Auto(Recipe):
     Laplace noise is kept for more than 1,024 numbers in a group, and for a schema with
     impossible combinations. None of this depends on records or ε.
 
-    For a budget of kind zCDP it is Gaussian noise, which is never wider than Laplace
-    noise of the same ρ: the L2 norm of a change is at most its L1 norm.
+    For a budget of kind zCDP it is Gaussian noise on counts, which is never wider than
+    Laplace noise of the same ρ: the L2 norm of a change is at most its L1 norm. Sums of
+    numbers, which are often too large for Gaussian noise with a certificate, have the
+    noise of the ε that implies this ρ.
     """
 
     kind: ClassVar[str] = "auto"
     costs: ClassVar[tuple[type[Guarantee], ...]] = (PureDP, *Gaussian.costs)
 
     def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
-        """Return Gaussian noise for zCDP, and itself for ε-DP."""
+        """Return itself for ε-DP, and another recipe for zCDP."""
         if isinstance(budget, Gaussian.costs):
-            return Gaussian().paid_by(budget)
+            return _OfRho().paid_by(budget)
         return super().paid_by(budget)
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
@@ -93,6 +97,21 @@ class Auto(Recipe):
             return FamilyKNorm.of(statistic, budget)
         shaped = isinstance(statistic, BlockStatistic)
         return (KNorm if shaped else DiscreteLaplace).of(statistic, budget)
+
+
+class _OfRho(Gaussian):
+    """The noise that `Auto` chooses for a budget of kind zCDP."""
+
+    kind: ClassVar[str] = Auto.kind
+
+    def mechanism(
+        self, statistic: Statistic, budget: Guarantee, n: int | None
+    ) -> ExactMechanism:
+        """Make the mechanism for the statistic, at a cost that implies `budget`."""
+        if isinstance(statistic, TableStatistic):
+            return super().mechanism(statistic, budget, n)
+        epsilon = budget.pure_epsilon or Fraction(0)
+        return Auto().mechanism(statistic, PureDP(epsilon, budget.adjacency), n)
 
 
 def _gains(statistic: FamilyStatistic) -> bool:

@@ -243,7 +243,7 @@ MUTANTS = (
         "mechanisms/recipe.py",
         "row = budget.per_record()",
         "row = budget",
-        (_IN_ZCDP + "test_auto_is_gaussian_noise_for_a_budget_of_rho",),
+        (_IN_ZCDP + "test_auto_is_gaussian_noise_on_counts_for_a_budget_of_rho",),
     ),
     Mutant(
         "branch left out",
