@@ -233,10 +233,16 @@ def test_the_counts_are_those_of_the_sample():
     )
     assert float(np.sum(fixed.tables()["x"])) == pytest.approx(250, abs=4)
     assert dp.posterior(fixed).mean()["x"][0] == pytest.approx(0.5, abs=0.2)
-    pair = [dp.release(
-        NET, TABLE, epsilon=20, adjacency="replace-one", sample_rate="1/4"
-    ) for _ in range(2)]  # fmt: skip
-    assert not np.array_equal(*(x.values for x in pair))  # of other rows
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_every_release_has_a_sample_of_its_own(adjacency):
+    plan = Sampled(Fraction(1, 4), PureDP(Fraction(1), adjacency))
+    rows = np.arange(1000).reshape(-1, 1)
+    one, other = (plan.draw([rows])[0] for _ in range(2))
+    common = len(np.intersect1d(one, other))
+    assert common == pytest.approx(1000 / 16, abs=46)  # six standard deviations
+    assert len(np.unique(one)) == len(one)
 
 
 def test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_in_them():
