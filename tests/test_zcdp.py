@@ -9,6 +9,7 @@ import pytest
 from dpjax.data import BayesNet, Interval
 from dpjax.mechanisms.recipes import Auto, Gaussian, Laplace
 from dpjax.privacy import ZCDP, ApproximateDP, Ledger, PureDP, zcdp_budget
+from dpjax.releases import release
 from dpjax.statistics import Sufficient
 
 TENTH = Fraction(1, 10)
@@ -176,3 +177,18 @@ def test_a_ledger_in_rho_takes_pure_releases_too(tmp_path):
     ledger.charge(PureDP(Fraction(1, 2), "add-remove"))
     assert Ledger(path=path).spent == Fraction(1, 4) + Fraction(1, 8)
     assert ledger.remaining == Fraction(1, 8)
+
+
+def test_a_ledger_is_asked_for_the_cost_before_records_are_read():
+    """ρ is spent by a pure mechanism as ε; ρ for an (ε, δ) is no cost of this kind."""
+    net = BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1, 2]}, "t")
+    table = {"t": [0, 1], "x": [1, 2]}
+    budget = zcdp_budget("add-remove", rho="1/8")
+    pure = Ledger(epsilon=1, adjacency="add-remove")
+    release(net, table, budget=budget, mechanism="laplace", ledger=pure)
+    assert pure.cost == PureDP(Fraction(1, 2), "add-remove")
+    both = ApproximateDP(Fraction(1), TENTH, "add-remove")
+    ledger = Ledger(budget=both)
+    with pytest.raises(ValueError, match="of kind approximate-dp or one that implies"):
+        release(net, "no such file.csv", budget=both, ledger=ledger)
+    assert ledger.cost == both.nothing()

@@ -100,7 +100,7 @@ def release(
             release is computed in place of all records. The mechanism may then spend
             ln(1 + (e^ε - 1) / q), which is more than ε. Under add-remove each record is
             sampled independently; under replace-one the sample has ⌊qn⌋ records, and
-            `Released.n` is this number. Only for costs of kind pure-dp.
+            `Released.n` is this number. With Gaussian noise, only for a budget (ε, δ).
         mesh: devices on which to count; None means the default device.
         about: public facts for the readers of the release, by name: "title",
             "description", "record" (what a row is), "period", "region", "steward",
@@ -149,7 +149,7 @@ def release(
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
-        ledger.require(budget, part)
+        ledger.require((cost if sampled is None else sampled.cost).of_group(k), part)
     if id is not None or sampled is not None:
         table, sampled = some_rows(table, statistic, ignore, id, k, sampled)
     exact, size = measured(statistic, table, rows, largest=tried.largest)

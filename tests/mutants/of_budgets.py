@@ -30,8 +30,10 @@ MUTANTS = (
         "budget not charged",
         "release: the records are read before the ledger is asked",
         "releases/publish.py",
-        "        ledger.require(budget, part)\n    if id is",
-        "        pass\n    if id is",
+        "    if ledger is not None:\n"
+        "        ledger.require("
+        "(cost if sampled is None else sampled.cost).of_group(k), part)\n",
+        "",
         (
             "tests/test_streaming.py::"
             "test_records_are_not_touched_if_the_budget_is_gone",
