@@ -13,6 +13,7 @@ import json
 import pathlib
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -109,7 +110,8 @@ def gaussian(truth: Truth, exact, epsilon: float, n: int):
     statistic = NetworkCounts(truth.net)
     cost = zcdp_budget(REPLACE_ONE, epsilon=epsilon, delta=DELTA)
     mechanism = DiscreteGaussian.of(statistic, cost)
-    values = jax.jit(mechanism.sample)(study_key(n), exact.astype(jnp.int32))
+    draw_noisy = eqx.filter_jit(mechanism.sample)
+    values = draw_noisy(study_key(n), exact.astype(jnp.int32))
     released = Released(values, statistic, mechanism, n)
     return jax.vmap(partial(loss, truth))(point_estimate(released, 0.5).theta)
 
