@@ -35,6 +35,7 @@ else:
 
 _PATIENCE = 60  # seconds
 _INTERVAL = 0.005  # a charge takes about as long
+_LONGEST = 0.25  # pause between attempts: a long wait must not miss every short gap
 
 
 class LedgerFile:
@@ -180,7 +181,7 @@ def _locked(path: pathlib.Path, flags: int) -> Iterator[int]:
             waited = time.monotonic() - start
             if waited > _PATIENCE:
                 raise TimeoutError(errno.EBUSY, "another process keeps it locked")
-            time.sleep(_INTERVAL + waited / 10)  # longer after a long wait
+            time.sleep(min(_INTERVAL + waited / 10, _LONGEST))
     except OSError as error:
         raise ValueError(
             f"`ledger` must be possible to open and to lock, {path}: {error.strerror}."

@@ -166,10 +166,13 @@ def charge_and_fork(path: pathlib.Path, budget: Fraction, times: int, start, tol
 def delete_all_others(path: pathlib.Path, start, stop):
     """Whatever else is in the folder of a ledger, again and again.
 
-    The pauses let a file be begun, which without them may be deleted for ever.
+    The pauses grow: a file can be begun on a disk of any speed, and until then the
+    process that tries keeps the folder locked, for which the others wait a minute.
     """
+    pause = 0.005
     start.wait()
-    while not stop.wait(0.005):
+    while not stop.wait(pause):
+        pause = min(1.05 * pause, 1)
         for file in path.parent.iterdir():
             if file != path:
                 file.unlink(missing_ok=True)
