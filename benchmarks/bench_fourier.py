@@ -21,6 +21,7 @@ import jax.random as jr
 import numpy as np
 from jax import lax
 from jax.scipy.special import xlogy
+from opt_einsum import contract
 
 from dpjax._documents import read_text
 from dpjax.data.bayes_net import BayesNet
@@ -63,7 +64,7 @@ class Truth:
     def of(cls, net: BayesNet, tables: list[np.ndarray]) -> "Truth":
         """With the exact law of each family, by variable elimination."""
         terms = [*itertools.chain(*zip(tables, net.families, strict=True))]
-        laws = [np.einsum(*terms, f, optimize="greedy") for f in net.families]
+        laws = [contract(*terms, f, optimize="greedy") for f in net.families]
         flat = (np.concatenate([x.ravel() for x in many]) for many in (tables, laws))
         return cls(net, *flat)
 

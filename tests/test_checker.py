@@ -15,7 +15,7 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json, escaped_json
-from dpjax.mechanisms import DiscreteGaussian
+from dpjax.mechanisms import DiscreteGaussian, WideGaussian
 from dpjax.privacy import ZCDP, Sensitivity, zcdp_budget
 from dpjax.privacy.ledger_lines import read_on
 from dpjax.releases import Released
@@ -274,6 +274,28 @@ def test_the_checker_and_the_package_agree_on_squared_sensitivities(case, adjace
                 checker.check(json.dumps(made))
 
 
+@pytest.mark.parametrize("adjacency", [ONE, ANY])
+def test_wide_gaussian_noise_is_verified_and_its_alterations_are_refused(adjacency):
+    statistic, rho = NetworkCounts(MIXED), Fraction(1, 10**8)
+    budget = zcdp_budget(adjacency, rho=rho)
+    document = json.loads(released(statistic, WideGaussian.of(statistic, budget)))
+    facts = dict(checker.check(json.dumps(document)))
+    squared = 4 if adjacency == ONE else 2
+    assert facts["variance"] == f"{squared * 10**8 // 2} = {squared} / (2 · {rho})"
+    for altered, why in (
+        ({"guarantee": {**budget.describe(), "rho": str(rho / 2)}}, "variance"),
+        ({"guarantee": {**budget.describe(), "rho": "1/100"}}, "out of range"),
+        ({"guarantee": {**budget.describe(), "rho": str(rho / 2**30)}}, "out of range"),
+        ({"mechanism": {"kind": "wide-gaussian", "variance": "100"}}, "variance"),
+        ({"mechanism": {**GAUSSIAN["counts"]["content"]["mechanism"]}}, "out of range"),
+    ):
+        text = json.dumps(rehashed(document, **altered))
+        with pytest.raises(checker.Refused, match=why):
+            checker.check(text)
+        with pytest.raises(InconsistentRelease):
+            Released.from_text(text)
+
+
 def gaussian_consistent(document, squared):
     """What follows from a squared sensitivity, as who tampers would compute it."""
     content = copy.deepcopy(document["content"])
@@ -395,7 +417,7 @@ def test_gaussian_noise_outside_the_certified_range_is_refused(rho):
     text = json.dumps(rehashed(GAUSSIAN["counts"], guarantee=stated))
     with pytest.raises(checker.Refused, match="out of range"):
         checker.check(text)
-    with pytest.raises(InconsistentRelease, match="certified range"):
+    with pytest.raises(InconsistentRelease, match=r"between 2\^-25 and 2"):
         Released.from_text(text)
 
 

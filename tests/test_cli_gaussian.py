@@ -93,7 +93,6 @@ def test_other_releases_share_a_ledger_of_rho_but_not_the_reverse(folder, capsys
     [
         ("laplace", "discrete-laplace"),
         ("k-norm", "k-norm"),
-        ("posterior-sample", "posterior-on-grid"),
     ],
 )
 def test_a_pure_mechanism_spends_rho_by_the_epsilon_that_implies_it(

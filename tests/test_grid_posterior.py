@@ -11,8 +11,9 @@ import pytest
 
 from dpjax import BayesNet
 from dpjax.mechanisms import NetworkPosteriorSampler
-from dpjax.mechanisms.sampling_loss import limit_loss, sample_loss
+from dpjax.mechanisms.sampling_loss import sample_cost
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
+from dpjax.privacy import PureDP
 from dpjax.statistics import NetworkCounts
 from tests.helpers.cases import mostly_thorough
 from tests.helpers.neighbours import (
@@ -83,6 +84,15 @@ def loss_of(net, mechanism, n, law=log_law, pairs=None):
         pairs = neighbouring_pairs(sets, records, mechanism.adjacency)
     laws = [functools.partial(of_row, grid) for grid, _ in rows]
     return worst_loss(laws, [(parts(a), parts(b)) for a, b in pairs])
+
+
+def sample_loss(rows, heat, adjacency, prior, n):
+    kind = PureDP(Fraction(1), adjacency)
+    return sample_cost(rows, heat, kind, prior, n).epsilon
+
+
+def limit_loss(rows, heat, adjacency):
+    return sample_loss(rows, heat, adjacency, Fraction(1), None)
 
 
 def calibrated(net, adjacency, n, epsilon="1", omega="1/8", **options):

@@ -13,9 +13,9 @@ from scipy import stats
 import dpjax as dp
 from dpjax.event_logs import CellCounts, NoisyCells, fit
 from dpjax.event_logs.noise_aware import NoisyState, sweep_noisy
-from dpjax.event_logs.noisy_cells import law_table
+from dpjax.event_logs.noisy_cells import law_table, normal_table
 from dpjax.event_logs.sampler import HiddenMarkovState
-from dpjax.mechanisms import DiscreteLaplace
+from dpjax.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpjax.statistics import NetworkCounts
 from tests.helpers.event_log import STATISTIC, encoded, released
 from tests.helpers.statistical import ALPHA
@@ -40,12 +40,30 @@ def test_the_law_of_a_noisy_count_is_the_sum_over_exact_counts(rate):
             assert abs(table[number, column] - np.log(expected)) < 2e-3
 
 
-def cells_of(counts, epsilon="1", observed=None):
+@pytest.mark.parametrize("deviation", [1.5, 4.0, 40.0])
+def test_the_law_of_a_count_with_gaussian_noise_is_the_sum_over_exact_counts(deviation):
+    rate, least = jnp.asarray(np.sqrt(2) / deviation, float), jnp.asarray(-20)
+    table = np.asarray(normal_table(rate, 60, 100, 2000, least), float)
+    exact = np.arange(4000)
+    for number in (-20, -1, 0, 17, 80):
+        for column in (1, 12, 59):
+            law = stats.poisson.pmf(exact, (column / 8) ** 2)
+            noise = np.exp(-(((number - exact) / deviation) ** 2) / 2)
+            whole = np.exp(-((np.arange(-400, 401) / deviation) ** 2) / 2).sum()
+            expected = (law * noise).sum() / whole
+            if expected > 1e-250:
+                assert abs(table[number + 20, column] - np.log(expected)) < 2e-3
+
+
+def cells_of(counts, epsilon="1", observed=None, rho=None):
     """Noisy cells of a log with two fields, from released counts."""
     schema = {"place": (0, 1), "month": (0, 1, 2), "a": (0, 1), "b": (0, 1, 2)}
     net = dp.event_logs.event_network(dp.Schema(schema), "place", "month")
     statistic = NetworkCounts(net)
     noise = DiscreteLaplace.calibrate(epsilon, statistic.sensitivity("add-remove"))
+    if rho is not None:
+        squared = statistic.squared_sensitivity("add-remove")
+        noise = DiscreteGaussian.calibrate(rho, squared)
     values = np.concatenate([counts[..., :2].ravel(), counts[..., 2:].ravel()])
     release = dp.Released(jnp.asarray(values, jnp.int32), statistic, noise, None)
     model = CellCounts.of(net, counts, STATES, observed=observed, emission=2.0)
@@ -68,6 +86,20 @@ def test_numbers_are_looked_up_between_means_and_below_zero(rng):
         number, mean = counts[region, time, level], root[time, 0, region, level] ** 2
         expected = np.log(noisy_probability(number, mean, 0.5))
         expected += 0.5 * max(-number, 0)  # which no parameter changes
+        assert abs(log[time, region, level] - expected) < 0.01
+
+
+def test_numbers_with_gaussian_noise_are_looked_up_below_zero_too(rng):
+    counts = np.array([-9, -1, 0, 4, 30])[rng.integers(0, 5, (2, 3, LEVELS))]
+    cells = cells_of(counts, rho="1/9")  # the squared sensitivity is 2: σ is 3
+    np.testing.assert_allclose(np.asarray(cells.rate), np.sqrt(2) / 3, rtol=1e-5)
+    root = rng.uniform(0, 6, (3, 1, 2, LEVELS))
+    log, _ = (np.asarray(x)[:, 0] for x in cells.law(jnp.asarray(root, float)))
+    exact = np.arange(200)
+    for time, region, level in np.ndindex(3, 2, LEVELS):
+        number, mean = counts[region, time, level], root[time, 0, region, level] ** 2
+        noise = stats.norm.pdf(number - exact, scale=3)
+        expected = np.log((stats.poisson.pmf(exact, mean) * noise).sum())
         assert abs(log[time, region, level] - expected) < 0.01
 
 
@@ -175,7 +207,7 @@ def test_what_noise_aware_chains_refuse(rng, key):
     noise = dp.mechanisms.Laplace(1.0, STATISTIC.sensitivity("replace-one"))
     real = dp.Released(values.astype(float), STATISTIC, noise, 1)
     with pytest.raises(
-        ValueError, match=r"discrete Laplace noise .* noise_aware=False"
+        ValueError, match=r"discrete Laplace or Gaussian noise .* noise_aware=False"
     ):
         fit(key, real, 2)
     many = dp.Released(release.values + 10**8, STATISTIC, release.mechanism, 9)

@@ -20,11 +20,23 @@ from dpjax.mechanisms import (
 from dpjax.mechanisms.parameter_grid import TABLE_BITS, ParameterGrid
 from dpjax.mechanisms.sampling_loss import choose_share, grids_of_share
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
+from dpjax.privacy import ZCDP, PureDP
 from dpjax.statistics import Sufficient
 
 ADJACENCIES = ["replace-one", "add-remove"]
+KINDS = [PureDP, ZCDP]
 CHAIN = BayesNet.from_parents({"x": [0, 1], "y": [0, 1, 2]}, {"x": [], "y": ["x"]})
 GRID = SimplexGrid(2, 20, 4)
+TINY = Fraction(1, 10**20)
+
+
+def sample_loss(rows, heat, adjacency, prior, n):
+    kind = PureDP(Fraction(1), adjacency)
+    return sampling_loss.sample_cost(rows, heat, kind, prior, n).epsilon
+
+
+def limit_loss(rows, heat, adjacency):
+    return sample_loss(rows, heat, adjacency, Fraction(1), None)
 
 
 def worst_of_rows(power, prior, n, has_parents):
@@ -54,7 +66,7 @@ def worst_of_rows(power, prior, n, has_parents):
 @pytest.mark.parametrize("has_parents", [False, True])
 def test_rows_cost_what_the_worst_neighbours_lose(n, prior, has_parents):
     args = ([(GRID, has_parents)], Fraction(3, 2), "replace-one", Fraction(prior), n)
-    loss = float(sampling_loss.sample_loss(*args))
+    loss = float(sample_loss(*args))
     worst = worst_of_rows(2 / 3, float(Fraction(prior)), n, has_parents)
     assert worst - 1e-9 <= loss
     assert loss <= worst * (1.001 if n <= 16 else 1.1)
@@ -65,40 +77,54 @@ def test_more_levels_and_a_private_number_are_charged_their_limit():
         (3, 5, "replace-one", 2), (2, None, "replace-one", 2), (2, 5, "add-remove", 1),
     ):  # fmt: skip
         grids = [(SimplexGrid(levels, 20, 2), True), (GRID, False)]
-        loss = sampling_loss.sample_loss(
-            grids[:1], Fraction(3, 2), adjacency, Fraction(1), n
-        )
+        loss = sample_loss(grids[:1], Fraction(3, 2), adjacency, Fraction(1), n)
         range_of_one = np.log(grids[0][0].most / 2)
         assert float(loss) == pytest.approx(times * range_of_one / 1.5, abs=1e-9)
-        limit = sampling_loss.limit_loss(grids, Fraction(3, 2), adjacency)
+        limit = limit_loss(grids, Fraction(3, 2), adjacency)
         both = range_of_one + np.log(4)
         assert float(limit) == pytest.approx(times * both / 1.5, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("n", [None, 1, 7])
-def test_the_lowest_temperature_keeps_the_budget_and_none_lower_does(adjacency, n):
-    rows, prior, budget = ((GRID, True), (GRID, False)), Fraction(1), Fraction(9, 10)
-    args = (adjacency, prior, n)
-    limit = sampling_loss.limit_loss(rows, Fraction(1), adjacency)
-    heat = sampling_loss.lowest_temperature(
-        limit, budget, lambda t: sampling_loss.sample_loss(rows, t, *args), n
+def test_the_lowest_temperature_keeps_the_budget_and_none_lower_does(
+    adjacency, n, kind
+):
+    rows, budget = ((GRID, True), (GRID, False)), kind(Fraction(9, 10), adjacency)
+    cost = functools.partial(
+        sampling_loss.sample_cost, rows, budget=budget, prior=Fraction(1)
     )
-    assert sampling_loss.sample_loss(rows, heat, *args) <= budget
-    assert sampling_loss.sample_loss(rows, heat - Fraction(1, 1000), *args) > budget
+    heat = sampling_loss.lowest_temperature(budget, cost, n)
+    assert cost(heat, n=n).fits(budget)
+    assert not cost(heat - Fraction(1, 1000), n=n).fits(budget)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_temperature_in_thousandths_is_found_exactly(kind):
+    """Also where it is a root: that of the ρ of three rows at T = 2.345."""
+    rows, heat = ((GRID, False),) * 3, Fraction(2345, 1000)
+    cost = functools.partial(
+        sampling_loss.sample_cost, rows, budget=kind(Fraction(1), "add-remove")
+    )
+    for budget, steps in ((cost(heat), 0), (cost(heat).share(1 - TINY), 1)):
+        found = sampling_loss.lowest_temperature(budget, cost, None)
+        assert found == heat + Fraction(steps, 1000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("heat", ["1/2", 2, 3])
-def test_a_truncation_for_a_temperature_costs_what_it_may(adjacency, heat):
-    budget, heat = Fraction(2), Fraction(heat)
-    share = choose_share(CHAIN.layout, 100, budget, adjacency, None, heat)
+def test_a_truncation_for_a_temperature_costs_what_it_may(adjacency, heat, kind):
+    number = Fraction(2) if kind is PureDP else Fraction(1, 4)
+    budget, heat = kind(number, adjacency), Fraction(heat)
+    share = choose_share(CHAIN.layout, 100, budget, None, heat)
     grids = grids_of_share(CHAIN.layout, share, 100)
     assert [grid.least for grid, _ in grids] == [int(share * 100 / k) for k in (2, 3)]
     assert [has_parents for _, has_parents in grids] == [False, True]
-    assert sampling_loss.limit_loss(grids, heat, adjacency) <= budget
+    assert sampling_loss.sample_cost(grids, heat, budget).fits(budget)
     wider = grids_of_share(CHAIN.layout, share * Fraction(4, 5), 100)
-    assert sampling_loss.limit_loss(wider, heat, adjacency) > budget
+    assert not sampling_loss.sample_cost(wider, heat, budget).fits(budget)
 
 
 def test_a_private_number_of_records_moves_no_cost():
@@ -198,20 +224,19 @@ def test_two_statistics_cost_more_where_rounding_moves_them(adjacency, units):
     assert adjacency == "add-remove" or units > 3 or worst > 2 * Fraction(exact)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("name", ["bernoulli, likely", "exponential"])
 @pytest.mark.parametrize("n", [None, 1, 6])
-def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n):
+def test_the_lowest_temperature_of_a_family_keeps_the_budget(name, adjacency, n, kind):
     family, variables, units, _ = FAMILIES[name]
     statistic = Sufficient(family, variables, adjacency, units)
-    grid, prior, budget = grid_of(name, statistic), ((0.5,), 2.0), Fraction(1, 2)
+    grid, budget = grid_of(name, statistic), kind(Fraction(1, 2), adjacency)
     n = n if adjacency == "replace-one" else None
-    args, limit = (adjacency, prior, n), grid.widest(adjacency)
-    heat = sampling_loss.lowest_temperature(
-        limit, budget, lambda t: grid.sample_loss(t, *args), n
-    )
-    assert grid.sample_loss(heat, *args) <= budget
-    assert grid.sample_loss(heat - Fraction(1, 1000), *args) > budget
+    cost = functools.partial(grid.sample_cost, budget=budget, prior=((0.5,), 2.0))
+    heat = sampling_loss.lowest_temperature(budget, cost, n)
+    assert cost(heat, n=n).fits(budget)
+    assert not cost(heat - Fraction(1, 1000), n=n).fits(budget)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -234,7 +259,8 @@ def test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose(name, n, pr
     moves = range(1, grid.units - grid.lowest + 1)
     pairs = [(a, a + d) for a in logs for d in moves if a + d in logs]
     worst = max(np.abs(logs[a] - logs[b]).max() for a, b in pairs)
-    loss = float(grid.sample_loss(heat, "replace-one", prior, n))
+    kind = PureDP(Fraction(1), "replace-one")
+    loss = float(grid.sample_cost(heat, kind, prior, n).epsilon)
     assert loss == pytest.approx(worst, abs=1e-9)
 
 

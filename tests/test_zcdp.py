@@ -6,11 +6,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpjax.data import BayesNet, Interval
-from dpjax.mechanisms.recipes import Auto, Gaussian, Laplace
+from dpjax.data import BayesNet
+from dpjax.mechanisms.recipes import Gaussian, Laplace
 from dpjax.privacy import ZCDP, ApproximateDP, Ledger, PureDP, zcdp_budget
 from dpjax.releases import release
-from dpjax.statistics import Sufficient
 
 TENTH = Fraction(1, 10)
 
@@ -153,21 +152,6 @@ def test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused():
     for budget in (ApproximateDP.of(pure), pure):
         with pytest.raises(ValueError, match="the mechanism gaussian can spend, of k"):
             Gaussian().paid_by(budget)
-
-
-def test_auto_is_gaussian_noise_on_counts_for_a_budget_of_rho():
-    budget = zcdp_budget("add-remove", rho="0.1", contributions=2)
-    recipe, each = Auto().paid_by(budget)
-    assert (str(recipe), each) == ("auto", budget.per_record())
-    net = BayesNet.naive_bayes({"t": [0, 1], "x": [0, 1, 2]}, "t")
-    made = recipe.mechanism(recipe.statistic(net, "add-remove"), each, None)
-    assert (made.kind, made.guarantee()) == ("discrete-gaussian", each)
-    sums = Sufficient.of("gaussian", (Interval("x", 0.0, 1.0),), "add-remove")
-    made = recipe.mechanism(sums, each, None)
-    assert made.kind == "family-k-norm"
-    assert 1 - Fraction(1, 10**12) <= ZCDP.of(made.guarantee()).rho / each.rho <= 1
-    pure = PureDP(Fraction(1), "add-remove")
-    assert Auto().paid_by(pure) == (Auto(), pure)
 
 
 def test_a_ledger_in_rho_takes_pure_releases_too(tmp_path):

@@ -28,8 +28,8 @@ MOST_WORK = 4 * 10**6  # of a search for the largest change that a record can ma
 COUNTS = "family-counts"
 FOURIER, PRINTED = "fourier-coefficients", "fourier-coefficients-as-printed"
 LAPLACE, SPLIT = "discrete-laplace", "split-discrete-laplace"
-GAUSSIAN = "discrete-gaussian"
-NOISES = (LAPLACE, SPLIT, GAUSSIAN)
+GAUSSIAN, WIDE = "discrete-gaussian", "wide-gaussian"
+NOISES = (LAPLACE, SPLIT, GAUSSIAN, WIDE)
 SHARED = ("library", "records", "variables")  # by a release and earlier ones
 EPSILON, DELTA, RHO = "epsilon", "delta", "rho"
 NUMBERS = {"pure-dp": [EPSILON], "approximate-dp": [EPSILON, DELTA], "zcdp": [RHO]}
@@ -598,9 +598,15 @@ def certify_gaussian(weights, step, h, rate):
 
 def check_gaussian(stated, rho, squared):
     """Yield the facts of Gaussian noise with budget ρ a row, once they are derived."""
-    members(stated, ["kind", "variance", "table"], (), "`mechanism`")
-    rate, least = rho / squared, Fraction(1, 2**25)
-    need(least <= rate <= 2, "rho over the squared sensitivity is out of range")
+    rate, wide = rho / squared, stated["kind"] == WIDE
+    members(stated, ["kind", "variance", *["table"][wide:]], (), "`mechanism`")
+    ends = (2**-47, 2**-25) if wide else (2**-25, 2)
+    inside = ends[0] <= rate <= ends[1] and (rate < ends[1] or not wide)
+    need(inside, "rho over the squared sensitivity is out of range")
+    if wide:
+        need(stated["variance"] == str(1 / (2 * rate)), "the noise variance differs")
+        yield "variance", f"{stated['variance']} = {squared} / (2 · {rho})"
+        return
     h = rate * (1 - Fraction(1, 2**20))
     need(stated["variance"] == str(1 / (2 * h)), "the noise variance differs")
     yield "variance", f"{stated['variance']} = {squared} / (2 · {rho} · (1 - 2^-20))"
@@ -645,7 +651,7 @@ def check_entries(content, version):
         raise NotCovered(f"the kinds {kinds[0]!r:.60} and {kinds[1]!r:.60}")
     if "impossible" in content:
         raise NotCovered("impossible combinations of levels")
-    squared = mechanism["kind"] == GAUSSIAN
+    squared = mechanism["kind"] in (GAUSSIAN, WIDE)
     need(version >= 3 or not squared, "Gaussian noise needs version 3")
     required = ["guarantee", "mechanism", "parents", "statistic", "values", *SHARED]
     required += ["sensitivity"][: mechanism["kind"] != SPLIT]
@@ -689,7 +695,7 @@ def budget_of_tables(content):
     (before, *_), other, same = guarantee(stated["earlier"].get("guarantee"))
     one = content["guarantee"]["kind"] == stated["earlier"]["guarantee"]["kind"]
     need(one and (near, rows) == (other, same), "the earlier guarantee is another one")
-    squared = content["mechanism"]["kind"] == GAUSSIAN
+    squared = content["mechanism"]["kind"] in (GAUSSIAN, WIDE)
     epsilon = fraction(stated["epsilon"], "the ε of a draw")
     need(draws >= 1, "there are more earlier releases than variables")
     cost = draws * (epsilon**2 / 8 if squared else epsilon)
@@ -730,7 +736,7 @@ def check_sampled(content, near):
     whole, rows = guarantee(content["guarantee"])[::2]
     (budget, *more), same, one = guarantee(stated["guarantee"])
     need((same, one) == (near, 1), "the sample has another adjacency or unit")
-    squared = content["mechanism"]["kind"] == GAUSSIAN
+    squared = content["mechanism"]["kind"] in (GAUSSIAN, WIDE)
     need(more == [0][squared:], "the sample's guarantee is not one of this noise")
     rate = fraction(stated["rate"], "the rate")
     need(rate < 1, "the rate is not below 1")
@@ -792,7 +798,7 @@ def check_measured(content, version, near, budget):
         groups = node_groups(parents, names)
         yield "network", "parents are known, and there is no cycle"
     statistic, mechanism, parts = content["statistic"], content["mechanism"], {}
-    power = 2 if mechanism["kind"] == GAUSSIAN else 1
+    power = 2 if mechanism["kind"] in (GAUSSIAN, WIDE) else 1
     if statistic["kind"] == COUNTS:
         need(groups is not None, "counts need `parents`")
         which = members(statistic, ["kind", "families"], (), "`statistic`")["families"]

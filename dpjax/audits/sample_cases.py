@@ -33,7 +33,14 @@ from dpjax.mechanisms import (
     RegressionSample,
 )
 from dpjax.noise.exact_choice import exponentials
-from dpjax.privacy import REPLACE_ONE, Adjacency
+from dpjax.privacy import (
+    REPLACE_ONE,
+    ZCDP,
+    Adjacency,
+    Guarantee,
+    PureDP,
+    budget_of,
+)
 from dpjax.statistics import NetworkCounts, Sufficient
 
 _N = 20  # records
@@ -77,39 +84,33 @@ def _of_counts(
     return Subject(mechanism.guarantee(), of, pairs)
 
 
-def _grid(tempered: bool, epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    n = _N if adjacency == REPLACE_ONE else None
-    make = (
-        NetworkPosteriorSampler.map if tempered else NetworkPosteriorSampler.posterior
+def _grid(tempered: bool, budget: Guarantee) -> Subject:
+    n = _N if budget.adjacency == REPLACE_ONE else None
+    mechanism = NetworkPosteriorSampler.of(
+        _COIN.layout, budget, n=n, omega="1/10", units=40, tempered_prior=tempered
     )
-    mechanism = make(_COIN.layout, epsilon, adjacency, n=n, omega="1/10", units=40)
-    pairs = _count_pairs(2, adjacency)
+    pairs = _count_pairs(2, budget.adjacency)
     return _of_counts(mechanism, lambda x: mechanism.law(jnp.asarray(x)), pairs)
 
 
-def _cells(epsilon: Fraction, adjacency: Adjacency) -> Subject:
-    mechanism = CellMass.calibrate(
-        _DIE.layout, epsilon, adjacency, omega="1/4", units=4
-    )
-    pairs = _count_pairs(3, adjacency)
+def _cells(budget: Guarantee) -> Subject:
+    mechanism = CellMass.of(_DIE.layout, budget, omega="1/4", units=4)
+    pairs = _count_pairs(3, budget.adjacency)
     return _of_counts(
         mechanism, lambda counts: [mechanism.law(jnp.asarray(counts)).tolist()], pairs
     )
 
 
-def _family(
-    family: Family, units: int, points: int, epsilon: Fraction, adjacency: Adjacency
-) -> Subject:
+def _family(family: Family, units: int, points: int, budget: Guarantee) -> Subject:
     """Neighbours have records at two corners of the bounds, and one record differs."""
-    numbered = enumerate(family.bounds)
+    numbered, adjacency = enumerate(family.bounds), budget.adjacency
     variables = tuple(Interval(f"x{i}", *ends) for i, ends in numbered)
     statistic = Sufficient(family, variables, adjacency, units)
-    mechanism = FamilyPosteriorSampler.calibrate(
+    mechanism = FamilyPosteriorSampler.of(
         family,
         statistic.steps,
         statistic.lowest,
-        epsilon,
-        adjacency,
+        budget,
         n=_N if adjacency == REPLACE_ONE else None,
         points=points,
     )
@@ -117,16 +118,21 @@ def _family(
     @cache
     def law(records: tuple[tuple[float, ...], ...]) -> Law:
         table = np.array(records, np.float32).reshape(-1, family.columns)
-        scores, unit = mechanism.scores(np.asarray(statistic.measure(table)).tolist())
-        return [exponentials(scores, unit, precision).lower.tolist()]
+        totals = np.asarray(statistic.measure(table)).tolist()
+        return _weights(*mechanism.scores(totals))
 
-    precision = _PRECISION + 3 * _N * math.ceil(epsilon)  # no weight becomes 0
     pairs = [
         pair
         for ends in itertools.combinations(itertools.product(*family.bounds), 2)
         for pair in _at_ends(*ends, adjacency)
     ]
     return Subject(mechanism.guarantee(), law, pairs)
+
+
+def _weights(scores: list[int], unit: Fraction) -> Law:
+    """Return integer weights, none of which is 0."""
+    bits = math.ceil((max(scores) - min(scores)) * unit * 3 / 2)
+    return [exponentials(scores, unit, _PRECISION + bits).lower.tolist()]
 
 
 def _at_ends(
@@ -141,7 +147,7 @@ def _at_ends(
             yield others, (*others, most)
 
 
-def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
+def _hidden_markov(budget: Guarantee) -> Subject:
     """Neighbours have equal events in one cell, and one other event there."""
     variables = (
         Variable("place", ("here", "there")),
@@ -149,21 +155,17 @@ def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
         Variable("kind", ("a", "b")),
     )
     statistic = NetworkCounts(event_network(variables, "place", "month"))
-    sampler = HiddenMarkovSampler.calibrate(
-        statistic, epsilon, adjacency, states=2, points=8
-    )
+    sampler = HiddenMarkovSampler.of(statistic, budget, states=2, points=8)
 
     @cache
     def law(events: tuple[tuple[int, int, int], ...]) -> Law:
         records = jnp.asarray(np.array(events, np.uint8).reshape(-1, 3))
-        scores, unit = sampler.scores(np.asarray(statistic.measure(records)))
-        return [exponentials(scores, unit, precision).lower.tolist()]
+        return _weights(*sampler.scores(np.asarray(statistic.measure(records))))
 
-    precision = _PRECISION + 3 * _EVENTS * math.ceil(epsilon)  # no weight becomes 0
     pairs = [
         pair
         for one, other in itertools.permutations(((0, 0, 0), (0, 0, 1)))
-        for pair in _at_ends(one, other, adjacency, _EVENTS)
+        for pair in _at_ends(one, other, budget.adjacency, _EVENTS)
     ]
     return Subject(sampler.guarantee(), law, pairs)
 
@@ -193,17 +195,41 @@ def _regression(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     return drawn(mechanism, pair, scores=IN_REALS)
 
 
-SAMPLE_CASES = cases(
-    "exact",
-    {
-        "posterior-grid": partial(_grid, False),
-        "map-grid": partial(_grid, True),
-        "map-cells": _cells,
-        "poisson-grid": partial(_family, Poisson(3), 3, 200),
-        "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16, 200),
-        "regression-grid": partial(_family, _LINE, 16, 7),
-        "multivariate-grid": partial(_family, _PLANE, 16, 3),
-        "hmm-candidates": _hidden_markov,
-    },
-) + cases("real", {"posterior-sample": _float_sample, "regression-sample": _regression})
+def _paid(
+    make: Callable[[Guarantee], Subject],
+    kind: type[Guarantee],
+    epsilon: Fraction,
+    adjacency: Adjacency,
+) -> Subject:
+    """Make a case whose mechanism spends what ε implies in a kind of guarantee."""
+    return make(kind.of(budget_of(epsilon, adjacency)))
+
+
+_ON_GRIDS: dict[str, Callable[[Guarantee], Subject]] = {
+    "posterior-grid": partial(_grid, False),
+    "map-grid": partial(_grid, True),
+    "map-cells": _cells,
+    "poisson-grid": partial(_family, Poisson(3), 3, 200),
+    "gaussian-grid": partial(_family, GaussianMean(-1.0, 1.0, 1.0), 16, 200),
+    "regression-grid": partial(_family, _LINE, 16, 7),
+    "multivariate-grid": partial(_family, _PLANE, 16, 3),
+    "hmm-candidates": _hidden_markov,
+}
+_OF_RHO = {
+    "posterior-rho": "posterior-grid",
+    "map-cells-rho": "map-cells",
+    "poisson-rho": "poisson-grid",
+    "hmm-rho": "hmm-candidates",
+}
+
+SAMPLE_CASES = (
+    *cases("exact", {x: partial(_paid, make, PureDP) for x, make in _ON_GRIDS.items()}),
+    *cases(
+        "exact",
+        {x: partial(_paid, _ON_GRIDS[name], ZCDP) for x, name in _OF_RHO.items()},
+    ),
+    *cases(
+        "real", {"posterior-sample": _float_sample, "regression-sample": _regression}
+    ),
+)
 """Audit cases for samples from posteriors and for exponential mechanisms."""

@@ -10,26 +10,29 @@ $$\tanh(a/2) (A_y + B_y), \quad A_y = \sum_{x \le y} P(x; m) e^{-a(y-x)},
 
 where P is the Poisson distribution. The sums follow from
 $A_y = e^{-a} A_{y-1} + P(y; m)$ and $B_y = e^{-a} (B_{y+1} + P(y+1; m))$. A number
-y < 0 has the probability of 0 times $e^{ay}$. Logarithms of these probabilities are
-tabulated on a grid of √m, in which their curvature is bounded, and interpolated.
+y < 0 has the probability of 0 times $e^{ay}$. With Gaussian noise, the probability is a
+sum over x for every number y. Logarithms of these probabilities are tabulated on a grid
+of √m, in which their curvature is bounded, and interpolated.
 """
 
-__all__ = ["NoisyCells", "law_table"]
+__all__ = ["NoisyCells", "law_table", "normal_table"]
 
 import math
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.special import gammaln, xlogy
+from jax.scipy.special import gammaln, logsumexp, xlogy
 from jaxtyping import Array, Bool, Float, Int32
 
 from dpjax._private import Unpickled
 from dpjax.event_logs.events import cell_counts
 from dpjax.event_logs.sampler import CellCounts
+from dpjax.noise import GaussianLaw
 from dpjax.posteriors.laws import law_of
 from dpjax.releases.released import Released
 
@@ -47,7 +50,7 @@ class NoisyCells(Unpickled, eqx.Module):
         model: settings of the hidden Markov model, with the noisy counts.
         places: index in `table` of each number's first entry.
         table: log-probabilities of numbers, up to a constant, on the grid of √m.
-        rate: inverse scale of the noise, for each level.
+        rate: inverse scale of Laplace noise of equal variance, for each level.
         roots: square roots of the possible rates of events of a cell.
         first_rates: index of a likely rate of each cell, with which chains start.
         average: log-probabilities of all levels, with which chains start.
@@ -70,10 +73,10 @@ class NoisyCells(Unpickled, eqx.Module):
             model: settings of the model, with the released counts, negative or not.
 
         Raises:
-            ValueError: if the noise is not discrete Laplace noise, or the counts are so
-                large that the table is.
+            ValueError: if the noise is not discrete Laplace or Gaussian noise, or the
+                counts are so large that the table is.
         """
-        rate = _inverse_scales(released)
+        rate, normal = _inverse_scales(released)
         used = np.asarray(model.used)
         counts = np.where(used[..., None], np.asarray(model.counts, float), 0)
         totals, error = _noisy_totals(counts, rate, model.fields)
@@ -81,7 +84,7 @@ class NoisyCells(Unpickled, eqx.Module):
         largest += _REACH * math.sqrt(largest + error**2)
         roots = np.linspace(0, math.sqrt(largest), _RATES)
         likely = np.sqrt(np.maximum(totals, 0))[..., None] - roots
-        places, table = _tabulated(counts, rate, largest)
+        places, table = _tabulated(counts, rate, largest, normal)
         return cls(
             model,
             jnp.asarray(np.swapaxes(places, 0, 1), jnp.int32),
@@ -127,9 +130,7 @@ def law_table(
         most: largest released number.
         reach: largest exact count that is summed over.
     """
-    mean = (_STEP * jnp.arange(columns, dtype=float)) ** 2
-    count = jnp.arange(reach + 1, dtype=float)[:, None]
-    exact = xlogy(count, mean[None]) - mean[None] - gammaln(count + 1)
+    exact = _exact_law(columns, reach)
 
     def from_below(log, one):
         log = jnp.logaddexp(log - rate, one)
@@ -145,12 +146,44 @@ def law_table(
     return both + jnp.log(jnp.tanh(rate / 2))
 
 
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def normal_table(
+    rate: Float[Array, ""], columns: int, span: int, reach: int, least: Int32[Array, ""]
+) -> Float[Array, "numbers columns"]:
+    """Return what `law_table` does for Gaussian noise, for the numbers from `least` on.
+
+    Args:
+        rate: inverse scale of Laplace noise of equal variance.
+        columns: number of values of √m, from 0 in equal steps.
+        span: the largest released number minus the least.
+        reach: largest exact count that is summed over.
+        least: the smallest released number.
+    """
+    exact, law = _exact_law(columns, reach), GaussianLaw(rate**2 / 4)
+    counts = jnp.arange(reach + 1)
+
+    def of_number(number):
+        noise = law.log_prob(jnp.broadcast_to(number, counts.shape), counts)
+        return logsumexp(exact + noise[:, None], axis=0)
+
+    return lax.map(of_number, least + jnp.arange(span + 1))
+
+
+def _exact_law(columns: int, reach: int) -> Float[Array, "counts columns"]:
+    """Return log-probabilities of the exact counts from 0 to `reach`, for each √m."""
+    mean = (_STEP * jnp.arange(columns, dtype=float)) ** 2
+    count = jnp.arange(reach + 1, dtype=float)[:, None]
+    return xlogy(count, mean[None]) - mean[None] - gammaln(count + 1)
+
+
 def _tabulated(
-    counts: np.ndarray, rate: np.ndarray, largest: float
+    counts: np.ndarray, rate: np.ndarray, largest: float, normal: bool
 ) -> tuple[np.ndarray, Float[Array, " entries"]]:
     """Return the place of each count's first entry in a table, and the table."""
+    # Numbers below 0 have the probability of 0 and a factor, with Laplace noise.
+    least = int(counts.min(initial=0)) if normal else 0
     # Few different sizes, so that compiled programs are used again.
-    most = _ROWS * math.ceil((counts.max(initial=0) + 1) / _ROWS) - 1
+    most = _ROWS * math.ceil((counts.max(initial=0) - least + 1) / _ROWS) - 1
     columns = _COLUMNS * math.ceil((math.sqrt(largest) / _STEP + 2) / _COLUMNS)
     scales, scale = np.unique(rate, return_inverse=True)
     if scales.size * (most + 1) * columns > _MOST_ENTRIES:
@@ -160,22 +193,30 @@ def _tabulated(
         )
     mean = (columns * _STEP) ** 2
     reach = most + math.ceil(mean + _REACH * (math.sqrt(mean) + 1 / scales.min()))
-    tables = [law_table(jnp.asarray(a, float), columns, most, reach) for a in scales]
-    rows = scale[None, None] * (most + 1) + np.maximum(counts, 0).astype(int)
+    sizes, below = (columns, most, reach), jnp.asarray(least, jnp.int32)
+    tables = [
+        normal_table(a, *sizes, below) if normal else law_table(a, *sizes)
+        for a in jnp.asarray(scales, float)
+    ]
+    rows = scale[None, None] * (most + 1) + np.maximum(counts - least, 0).astype(int)
     return rows * columns, jnp.concatenate(tables).reshape(-1)
 
 
-def _inverse_scales(released: Released) -> np.ndarray:
+def _inverse_scales(released: Released) -> tuple[np.ndarray, bool]:
+    """Return the levels' inverse scales of noise, and whether it is Gaussian noise."""
     noise = law_of(released).noise(jnp.shape(released.values))
+    normal = None if noise is None else noise.normal_deviation()
     law = None if noise is None else noise.as_laplace()
-    if law is None or not law.discrete:
+    if normal is None and (law is None or not law.discrete):
         raise ValueError(
-            "`released` must have discrete Laplace noise for noise-aware chains, got "
-            f"{type(released.mechanism).__name__}: use noise_aware=False."
+            "`released` must have discrete Laplace or Gaussian noise for noise-aware "
+            f"chains, got {type(released.mechanism).__name__}: use noise_aware=False."
         )
-    rates = jnp.broadcast_to(jnp.asarray(law.rate, float), jnp.shape(released.values))
+    rate: Any = law.rate if law else np.sqrt(2) / normal
+    rates = jnp.broadcast_to(jnp.asarray(rate, float), jnp.shape(released.values))
     # The noise of a field is the same in all cells.
-    return np.asarray(cell_counts(released.counted, rates), float)[0, 0]
+    cells = np.asarray(cell_counts(released.counted, rates), float)
+    return cells[0, 0], law is None
 
 
 def _noisy_totals(

@@ -22,6 +22,7 @@ __all__ = [
     "PosteriorSample",
     "RegressionSample",
     "SplitLaplace",
+    "WideGaussian",
     "recipes",
 ]
 
@@ -48,3 +49,4 @@ from dpjax.mechanisms.laplace import Laplace
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.posterior_sample import PosteriorSample
 from dpjax.mechanisms.split_laplace import SplitLaplace
+from dpjax.mechanisms.wide_gaussian import WideGaussian

@@ -4,18 +4,17 @@ __all__ = ["Auto"]
 
 import contextlib
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
 from dpjax.mechanisms.continuous_family_k_norm import parts_of, unit_variance
-from dpjax.mechanisms.discrete_gaussian import Gaussian
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.k_norm import KNorm
 from dpjax.mechanisms.norm_groups import MOST, are_small, choose_groups
 from dpjax.mechanisms.recipe import RECIPES, Recipe
+from dpjax.mechanisms.wide_gaussian import Gaussian
 from dpjax.privacy import Adjacency, Guarantee, PureDP
 from dpjax.statistics import (
     Contrasts,
@@ -24,7 +23,6 @@ from dpjax.statistics import (
     MarginalContrasts,
     NetworkCounts,
     Statistic,
-    TableStatistic,
 )
 from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
@@ -47,10 +45,8 @@ class Auto(Recipe):
     Laplace noise is kept for more than 1,024 numbers in a group, and for a schema with
     impossible combinations. None of this depends on records or ε.
 
-    For a budget of kind zCDP it is Gaussian noise on counts, which is never wider than
-    Laplace noise of the same ρ: the L2 norm of a change is at most its L1 norm. Sums of
-    numbers, which are often too large for Gaussian noise with a certificate, have the
-    noise of the ε that implies this ρ.
+    For a budget of kind zCDP it is Gaussian noise, which has at most half the variance
+    of Laplace noise of the same ρ: the L2 norm of a change is at most its L1 norm.
     """
 
     kind: ClassVar[str] = "auto"
@@ -59,7 +55,7 @@ class Auto(Recipe):
     def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
         """Return itself for ε-DP, and another recipe for zCDP."""
         if isinstance(budget, Gaussian.costs):
-            return _OfRho().paid_by(budget)
+            return Gaussian().paid_by(budget)
         return super().paid_by(budget)
 
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> Statistic:
@@ -97,21 +93,6 @@ class Auto(Recipe):
             return FamilyKNorm.of(statistic, budget)
         shaped = isinstance(statistic, BlockStatistic)
         return (KNorm if shaped else DiscreteLaplace).of(statistic, budget)
-
-
-class _OfRho(Gaussian):
-    """The noise that `Auto` chooses for a budget of kind zCDP."""
-
-    kind: ClassVar[str] = Auto.kind
-
-    def mechanism(
-        self, statistic: Statistic, budget: Guarantee, n: int | None
-    ) -> ExactMechanism:
-        """Make the mechanism for the statistic, at a cost that implies `budget`."""
-        if isinstance(statistic, TableStatistic):
-            return super().mechanism(statistic, budget, n)
-        epsilon = budget.pure_epsilon or Fraction(0)
-        return Auto().mechanism(statistic, PureDP(epsilon, budget.adjacency), n)
 
 
 def _gains(statistic: FamilyStatistic) -> bool:

@@ -36,6 +36,7 @@ from dpjax.noise import NoiseLaw
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
+from dpjax.privacy.unit import per_row
 from dpjax.statistics import FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.layout import TableLayout
@@ -235,15 +236,14 @@ class PosteriorSampler(ParameterMechanism):
     """A mechanism that draws from a tempered posterior on a grid.
 
     A subclass has fields `temperature` and `cost`, a guarantee, and a property `loss`,
-    the ε of all draws from public facts, which `cost` must allow.
+    the ε or ρ of all draws from public facts, which `cost` must allow.
     """
 
     def __check_init__(self: Any):
-        if self.loss > self.cost.epsilon:
+        if self.loss > per_row(self.cost, "budget").bound:
             raise ValueError(
-                "`temperature` must be at least what epsilon allows for this truncation"
-                f" and number of samples: got {float(self.temperature):g}, which costs "
-                f"{float(self.loss):.6g} instead of {float(self.cost.epsilon):.6g}."
+                "`temperature` must be at least what the budget allows, got "
+                f"{float(self.temperature):g} at {float(self.loss):g} for {self.cost}."
             )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpjax.mechanisms.cell_grid import SCORE_BITS, CellGrid
 from dpjax.mechanisms.cell_mass import CellMass
-from dpjax.privacy import Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import Epsilon, Guarantee, exact_epsilon
 from dpjax.tables.layout import TableLayout
 
 _GUESS = 1000  # number of records if n is private
@@ -23,7 +23,7 @@ _STEPS = 8  # true probabilities are (2 i + 1) / 16, and products of these
 
 def choose_cells(
     layout: TableLayout,
-    cost: PureDP,
+    cost: Guarantee,
     n: int | None,
     prior: Epsilon = 1,
     *,
@@ -56,8 +56,8 @@ def choose_cells(
     risks = {}
     for grid in _grids(layout, alpha, lowest, units):
         for t in _TEMPERATURES if heat is None else (heat,):
-            made = CellMass.calibrate(
-                layout, cost.epsilon, cost.adjacency,
+            made = CellMass.of(
+                layout, cost,
                 omega=grid.omega, temperature=t, prior=alpha, units=grid.units,
             )  # fmt: skip
             risks[made] = expected_error(made, n or _GUESS)

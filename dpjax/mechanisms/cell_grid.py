@@ -24,6 +24,7 @@ from jaxtyping import Array, Int, Int64
 from dpjax._checks import whole
 from dpjax.noise.exact_choice import exponentials
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
+from dpjax.privacy import Guarantee
 from dpjax.tables.layout import TableLayout
 
 SCORE_BITS = 31  # a product of two masses fits 64 bits
@@ -224,16 +225,16 @@ def _row_mass(row: Row, counts: np.ndarray, unit: Fraction) -> np.ndarray:
 
 
 def largest_rate(
-    epsilon: Fraction, width: Fraction, priors: list[PriorRange]
+    budget: Guarantee, width: Fraction, priors: list[PriorRange]
 ) -> Fraction:
-    """Return the largest rate on a fine scale that is proved to cost at most `epsilon`.
+    """Return the largest rate on a fine scale that is proved to cost at most `budget`.
 
     The rate is the factor of a score in `CellMass`. Scores are masses that are rounded
     down, which increases the change of a score by one record by less than two units for
     each row plus one unit (`docs/proofs.md`, section 13).
 
     Args:
-        epsilon: the budget, > 0.
+        budget: a guarantee of kind pure-dp or zcdp.
         width: range over all cells of the change that one record makes in log-weights.
         priors: `PriorRange` of every row of the grid.
     """
@@ -245,13 +246,16 @@ def largest_rate(
     others = math.prod(prior.total for prior in priors) - largest
 
     def rate(step: int) -> Fraction:
-        return epsilon / (delta * (1 + Fraction(step, _STEPS)) + 2 * slack)
+        scale = delta * (1 + Fraction(step, _STEPS)) + 2 * slack
+        return budget.choice_epsilon / scale
 
     def is_proved(step: int) -> bool:
-        """Whether π is at most the value assumed in `rate`."""
-        small = _exponential_below(-rate(step) * (1 << SCORE_BITS))
+        """Whether the budget pays for the rate, by the bound π or by the range 2 Δ."""
+        used = rate(step)
+        small = _exponential_below(-used * (1 << SCORE_BITS))
         pi = (largest - smallest * small) / (largest + others * small)
-        return pi <= Fraction(step, _STEPS)
+        loss = used * (delta * (1 + pi) + 2 * slack)
+        return budget.of_choice(used * 2 * (delta + slack), lambda: loss).fits(budget)
 
     return rate(bisect.bisect_left(range(_STEPS), True, key=is_proved))
 

@@ -27,9 +27,10 @@ from dpjax.privacy import (
     Adjacency,
     Epsilon,
     Guarantee,
-    PureDP,
+    budget_of,
     exact_epsilon,
 )
+from dpjax.privacy.unit import per_row
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
@@ -41,8 +42,8 @@ class CellMass(base.ParameterMechanism):
     r"""Release tables θ of a grid with $P(\theta) \propto \xi(\theta) e^{s u(\theta)}$.
 
     A cell θ is one joint value of all rows on the grid. ξ is a Dirichlet prior, u(θ) is
-    the posterior mass of the cell at temperature T, and `calibrate` derives the factor
-    s from ε. As $\epsilon \to \infty$, the release tends to the cell of largest mass,
+    the posterior mass of the cell at temperature T, and `of` derives the factor s from
+    the budget. As $\epsilon \to \infty$, the release tends to the cell of largest mass,
     the MAP. All cells are enumerated, so that the tables must have few rows. If there
     are many cells, all masses are small, and only a large ε distinguishes them.
 
@@ -53,17 +54,18 @@ class CellMass(base.ParameterMechanism):
         rate: $s / 2^{31}$, the factor of a mass in units of $2^{-31}$.
 
     Privacy:
-        Exactly ε-DP. Let $C_i$ be the range of a log-probability of variable i on the
-        grid, and $w = 2 \sum_i C_i / T$ (replace-one) or half of that (add-remove). One
-        record changes a mass by at most $\Delta = \tanh(w / 4)$, and
-        $s \Delta (1 + \pi) \le \epsilon$ is sufficient, with
+        Exactly ε-DP, or ρ-zCDP. Let $C_i$ be the range of a log-probability of variable
+        i on the grid, and $w = 2 \sum_i C_i / T$ (replace-one) or half of that
+        (add-remove). One record changes a mass by at most $\Delta = \tanh(w / 4)$. Then
+        $(s \Delta)^2 \le 2 \rho$ is sufficient for ρ-zCDP, and
+        $s \Delta (1 + \pi) \le \epsilon$ for ε-DP, with
 
         $$\pi = \frac{\max \xi\, e^s - \min \xi}{1 + \max \xi\, (e^s - 1)}.$$
 
         This s is at least $\epsilon / (2 \Delta)$, as in Algorithm 3, and at most twice
-        that. `calibrate` takes the largest s that is proved for scores rounded to
-        integers (`docs/proofs.md`, section 13). Draws have no rounding error. Timing
-        and memory are not covered.
+        that. `of` takes the largest s that is proved for scores rounded to integers
+        (`docs/proofs.md`, section 13). Draws have no rounding error. Timing and memory
+        are not covered.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Algorithm 3. Its score is a density,
@@ -73,7 +75,7 @@ class CellMass(base.ParameterMechanism):
     kind: ClassVar[str] = "cell-mass"
 
     grid: CellGrid = eqx.field(static=True)
-    promise: PureDP = eqx.field(static=True)
+    promise: Guarantee = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
     rate: Fraction = eqx.field(static=True)
 
@@ -83,20 +85,30 @@ class CellMass(base.ParameterMechanism):
         layout: TableLayout,
         epsilon: Epsilon,
         adjacency: Adjacency,
+        **options: Any,
+    ) -> "CellMass":
+        """Make the mechanism with the largest factor s proved to cost at most ε."""
+        return cls.of(layout, budget_of(epsilon, adjacency), **options)
+
+    @classmethod
+    def of(
+        cls,
+        layout: TableLayout,
+        budget: Guarantee,
         *,
         omega: Epsilon,
         temperature: Epsilon = 1,
         prior: Epsilon = 1,
         units: int = 16,
     ) -> "CellMass":
-        r"""Make the mechanism with the largest factor s proved to cost at most ε.
+        r"""Make the mechanism with the largest s that is proved to cost ≤ `budget`.
 
         Args:
             layout: one conditional table for each variable, such as `net.layout`.
-            epsilon: privacy loss, > 0. A float, here and in `omega`, `temperature` and
-                `prior`, means its shortest decimal.
-            adjacency: "replace-one" or "add-remove".
-            omega: smallest probability, > 0 and below 1 / (largest number of levels).
+            budget: a guarantee for one row, of kind pure-dp or zcdp.
+            omega: smallest probability, > 0 and below 1 / (largest number of levels). A
+                float, here and in `temperature` and `prior`, means its shortest
+                decimal.
             temperature: T > 0; a larger T lowers the sensitivity of the masses.
             prior: Dirichlet parameter of every level, > 0.
             units: probabilities are multiples of 1 / units.
@@ -104,12 +116,12 @@ class CellMass(base.ParameterMechanism):
         Raises:
             ValueError: if an argument is outside its range, or there are > 2^22 cells.
         """
-        promise = PureDP(exact_epsilon(epsilon), adjacency)
+        promise = per_row(budget, "budget")
         exact = exact_epsilon(temperature, "temperature")
         truncation = exact_epsilon(omega, "omega")
         grid = CellGrid(layout, truncation, units, exact_epsilon(prior, "prior"))
-        width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / exact
-        rate = largest_rate(promise.epsilon, width, grid.prior_ranges)
+        moved = 2 if budget.adjacency == REPLACE_ONE else 1
+        rate = largest_rate(budget, moved * grid.log_range / exact, grid.prior_ranges)
         return cls(grid, promise, exact, rate)
 
     @property
@@ -122,8 +134,8 @@ class CellMass(base.ParameterMechanism):
         """The factor s of a posterior mass in the exponential mechanism."""
         return float(self.rate * (1 << SCORE_BITS))
 
-    def guarantee(self) -> PureDP:
-        """Return the ε and the adjacency for which the mechanism was calibrated."""
+    def guarantee(self) -> Guarantee:
+        """Return the guarantee for which the mechanism was calibrated."""
         return self.promise
 
     def accepts(self, statistic: Statistic) -> bool:
@@ -147,8 +159,7 @@ class CellMass(base.ParameterMechanism):
     ) -> "CellMass":
         """Make the mechanism again from the statistic, described options and `cost`."""
         options = {name: described[name] for name in _OPTIONS}
-        layout, pure = base.all_tables(statistic), PureDP.of(cost)
-        return cls.calibrate(layout, pure.epsilon, pure.adjacency, **options)
+        return cls.of(base.all_tables(statistic), cost, **options)
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Return whether every row of the tables `values` is a point of its grid."""

@@ -29,7 +29,7 @@ from dpjax.mechanisms.continuous_k_norm import refuse_length
 from dpjax.mechanisms.row_draws import power
 from dpjax.privacy import Adjacency, Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import FamilyStatistic, Statistic
-from dpjax.statistics.base import Changes
+from dpjax.statistics.family_statistic import Changes
 
 _FINEST = Fraction(1, 32)  # loss of one step of the radius that is small enough
 

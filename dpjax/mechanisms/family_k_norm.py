@@ -23,7 +23,7 @@ from dpjax.noise.norm_balls import Cells
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import Guarantee, PureDP
 from dpjax.statistics import FamilyStatistic, Statistic
-from dpjax.statistics.base import Changes
+from dpjax.statistics.family_statistic import Changes
 
 
 @base.MECHANISMS.add

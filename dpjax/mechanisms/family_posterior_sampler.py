@@ -16,7 +16,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import one_of, typed_key, whole
+from dpjax._checks import typed_key, whole
 from dpjax._products import matmul
 from dpjax._types import Described, Key
 from dpjax.families import Family, Truncation
@@ -28,16 +28,15 @@ from dpjax.mechanisms.parameter_grid import (
     refuse_prior,
     widest_grid,
 )
-from dpjax.mechanisms.sampling_loss import lowest_temperature
+from dpjax.mechanisms.sampling_loss import lowest_temperature, spent_at
 from dpjax.mechanisms.truncation_choice import choose_truncation, most_points
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.privacy import (
-    ADJACENCIES,
     REPLACE_ONE,
     Adjacency,
     Epsilon,
     Guarantee,
-    PureDP,
+    budget_of,
     exact_epsilon,
 )
 from dpjax.statistics import FamilyStatistic, Statistic
@@ -61,10 +60,13 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         cost m times as much. With one parameter and a public n, a sample costs the
         largest loss at that n. This loss is attained if all records are at one bound
         and one record moves to the other bound, since the mean of $e^{\theta / T}$ is
-        monotone in the statistic.
+        monotone in the statistic. In zero-concentrated privacy, a sample of cost ε in
+        the limit of many records costs $\rho = \epsilon^2 / 8$ or, with one parameter
+        and a public n, half of the largest variance of the change of log-likelihood.
 
     Reference:
-        Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14.
+        Foulds et al. (UAI-16), Theorem 2 and equations 13 and 14; Geumlek, Song &
+        Chaudhuri (NeurIPS 2017), for ρ.
     """
 
     kind: ClassVar[str] = "family-posterior-on-grid"
@@ -77,7 +79,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
     prior: Prior | None = eqx.field(static=True)
     samples: int = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
-    cost: PureDP = eqx.field(static=True)
+    cost: Guarantee = eqx.field(static=True)
     tempered_prior: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
@@ -91,6 +93,19 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         lowest: int,
         epsilon: Epsilon,
         adjacency: Adjacency,
+        **options: Any,
+    ) -> "FamilyPosteriorSampler":
+        """Make the sampler whose samples together cost at most ε, as `of` does."""
+        budget = budget_of(epsilon, adjacency)
+        return cls.of(family, units, lowest, budget, **options)
+
+    @classmethod
+    def of(
+        cls,
+        family: Family,
+        units: int,
+        lowest: int,
+        budget: Guarantee,
         *,
         n: int | None = None,
         truncation: Truncation | None = None,
@@ -100,7 +115,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         points: int | None = None,
         tempered_prior: bool = False,
     ) -> "FamilyPosteriorSampler":
-        r"""Make the sampler whose m samples together cost at most `epsilon`.
+        r"""Make the sampler whose m samples together cost at most `budget`.
 
         With `tempered_prior`, the law is $\propto \exp(\epsilon u / 2\Delta)$ for the
         score u = log(prior × likelihood), and tends to the mode as ε grows.
@@ -109,13 +124,14 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             family: a family whose parameters have a grid.
             units: integer steps from 0 to 1 of a scaled statistic (`Sufficient.units`).
             lowest: smallest integer of a record's first statistic, `Sufficient.lowest`.
-            epsilon: the budget; if truncation and T are both given, less may be spent.
-            adjacency: "replace-one" or "add-remove".
+            budget: a guarantee for one row, of kind pure-dp or zcdp. If truncation and
+                T are both given, less may be spent.
             n: number of records if it is public, else None.
             truncation: least and largest value of each parameter, by name. None: the
                 widest `family.truncation` that T allows or, if T is not given, the one
                 of least expected error (`choose_truncation`). No data are used.
-            temperature: T > 0. None: the lowest T that ε allows, but at least 1.
+            temperature: T > 0. None: the lowest T that the budget allows, but at least
+                1.
             samples: number m of samples.
             prior: mean of the scaled statistics, and the number of records that the
                 prior is worth. None: uniform on the grid.
@@ -126,13 +142,12 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
 
         Raises:
             ValueError: if an argument is outside its range, the truncation leaves the
-                likelihood unbounded, or truncation, T and m cost more than `epsilon`.
+                likelihood unbounded, or truncation, T and m cost more than `budget`.
         """
-        one_of(ADJACENCIES, adjacency=adjacency)
         whole(1, samples=samples)
         refuse_prior(prior, family)
-        budget = exact_epsilon(epsilon)
-        each = budget / samples
+        each = budget.share(Fraction(1, int(samples)))
+        width = each.choice_epsilon  # largest range of log-ratios of one sample
         given = base.exact_or_none(temperature, "temperature")
 
         def grid_within(limits: Truncation) -> ParameterGrid:
@@ -147,31 +162,29 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
             grid = grid_within(truncation)
         elif given is None:
             lowest_used = 0 if tempered_prior else 1
-            chosen = choose_truncation(family, each, adjacency, n, lowest_used)
+            chosen = choose_truncation(family, width, budget.adjacency, n, lowest_used)
             grid = grid_within(chosen)
         else:
-            grid = widest_grid(family, grid_within, each * given, adjacency)
-        n = n if adjacency == REPLACE_ONE else None
-        loss = partial(
-            grid.sample_loss,
-            adjacency=adjacency,
-            prior=prior,
-            n=n,
-            tempered=tempered_prior,
+            grid = widest_grid(family, grid_within, width * given, budget.adjacency)
+        n = n if budget.adjacency == REPLACE_ONE else None
+        cost = partial(
+            grid.sample_cost, budget=each, prior=prior, tempered=tempered_prior
         )
-        least = given or lowest_temperature(grid.widest(adjacency), each, loss, n)
+        least = given or lowest_temperature(each, cost, n)
         derived = given is None and (tempered_prior or least >= 1)
         used = least if derived else given or Fraction(1)
-        spent = budget if derived else min(budget, samples * loss(used))
-        cost = PureDP(spent, adjacency)
-        return cls(grid, used, prior, int(samples), n, cost, tempered_prior)
+        spent = (
+            budget if derived else spent_at(budget, cost(used, n=n).repeated(samples))
+        )
+        return cls(grid, used, prior, int(samples), n, spent, tempered_prior)
 
     @property
     def loss(self) -> Fraction:
-        """The ε of all samples together, computed from public choices alone."""
-        return self.samples * self.grid.sample_loss(
-            self.temperature, self.adjacency, self.prior, self.n, self.tempered_prior
+        """The ε or ρ of all samples together, computed from public choices alone."""
+        one = self.grid.sample_cost(
+            self.temperature, self.cost, self.prior, self.n, self.tempered_prior
         )
+        return one.repeated(self.samples).bound
 
     def draw_with(self, bits: Bits, exact: base.Integers) -> np.ndarray:
         """Draw indices on the axes of the grid, one row for each sample."""
@@ -277,6 +290,5 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         if prior is not None:
             prior = tuple(map(float, prior[0])), float(prior[1])
         whole(1, samples=described["samples"])
-        samples, promised = described["samples"], PureDP.of(cost)
         tempered = described["kind"] == _MAP
-        return cls(grid, temperature, prior, samples, n, promised, tempered)
+        return cls(grid, temperature, prior, described["samples"], n, cost, tempered)

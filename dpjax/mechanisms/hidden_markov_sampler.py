@@ -22,10 +22,10 @@ from dpjax._products import einsum
 from dpjax._types import Described, Key
 from dpjax.mechanisms import base
 from dpjax.mechanisms.path_candidates import Candidates
-from dpjax.mechanisms.sampling_loss import lowest_temperature
+from dpjax.mechanisms.sampling_loss import lowest_temperature, spent_at
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.noise.simplex_grid import LOG_BITS
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP, exact_epsilon
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, budget_of
 from dpjax.statistics import NetworkCounts, Statistic, TableStatistic
 
 
@@ -70,8 +70,9 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     Privacy:
         All samples together have exactly the guarantee `cost`, whose unit is one event
         of the log, which may move to another region or time. A sample costs at most
-        `Candidates.widest` / T, whatever the other events are, since the score of a
-        candidate is private and all others change by at most that relative to it.
+        ε = `Candidates.widest` / T, or ρ = ε² / 8 in zero-concentrated privacy,
+        whatever the other events are, since the score of a candidate is private and all
+        others change by at most that relative to it.
 
     Reference:
         McSherry & Talwar (FOCS 2007), the exponential mechanism; Foulds et al.
@@ -85,7 +86,7 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     candidates: Candidates = eqx.field(static=True)
     temperature: Fraction = eqx.field(static=True)
     samples: int = eqx.field(static=True)
-    cost: PureDP = eqx.field(static=True)
+    cost: Guarantee = eqx.field(static=True)
 
     @classmethod
     def calibrate(
@@ -93,6 +94,16 @@ class HiddenMarkovSampler(base.PosteriorSampler):
         statistic: Statistic,
         epsilon: Epsilon,
         adjacency: Adjacency,
+        **options: Any,
+    ) -> "HiddenMarkovSampler":
+        """Make the sampler whose samples together cost at most ε, as `of` does."""
+        return cls.of(statistic, budget_of(epsilon, adjacency), **options)
+
+    @classmethod
+    def of(
+        cls,
+        statistic: Statistic,
+        budget: Guarantee,
         *,
         states: int,
         points: int,
@@ -102,45 +113,50 @@ class HiddenMarkovSampler(base.PosteriorSampler):
         samples: int = 1,
         seed: int = 0,
     ) -> "HiddenMarkovSampler":
-        """Make the sampler whose samples together cost at most `epsilon`.
+        """Make the sampler whose samples together cost at most `budget`.
 
         Args:
             statistic: counts of an event log (`event_logs.event_network`).
-            epsilon: the budget; less may be spent if T is given, or 1.
-            adjacency: "replace-one" or "add-remove".
+            budget: a guarantee for one row, of kind pure-dp or zcdp; less may be spent
+                if T is given, or 1.
             states: number of hidden states.
             points: number of candidates.
             omega: smallest probability of a level. None: a tenth of the probability of
                 each level of the largest field, if they are equal.
             units: denominator of all probabilities.
-            temperature: T > 0. None: the lowest T that ε allows, but at least 1.
+            temperature: T > 0. None: the lowest T that the budget allows, but at least
+                1.
             samples: number of samples.
             seed: public integer, from which the candidates are drawn.
 
         Raises:
             ValueError: if an argument is outside its range, the counts are not of an
-                event log, or T costs more than `epsilon`.
+                event log, or T costs more than `budget`.
         """
         whole(1, samples=samples)
-        fields, budget = _fields(statistic), exact_epsilon(epsilon)
+        whole(1, samples=samples)
+        fields = _fields(statistic)
         lowest = base.exact_or_none(omega, "omega") or Fraction(1, 10 * max(fields))
         candidates = Candidates(fields, states, points, lowest, units, seed)
-        widest = candidates.widest(adjacency)
-        each = budget / samples
-        least = lowest_temperature(widest, each, lambda t: widest / t, None)
+        each = budget.share(Fraction(1, int(samples)))
+
+        def cost(heat: Fraction, n: int | None = None) -> Guarantee:
+            return each.of_choice(candidates.widest(budget.adjacency) / heat)
+
+        least = lowest_temperature(each, cost, None)
         given = base.exact_or_none(temperature, "temperature")
         derived = given is None and least >= 1
         used = least if derived else given or Fraction(1)
-        spent = budget if derived else min(budget, samples * widest / used)
-        cost = PureDP(spent, adjacency)
+        spent = budget if derived else spent_at(budget, cost(used).repeated(samples))
         counted: Any = statistic  # `_fields` refuses others
-        return cls(counted, candidates, used, int(samples), cost)
+        return cls(counted, candidates, used, int(samples), spent)
 
     @property
     def loss(self) -> Fraction:
-        """The ε of all samples together, computed from public choices alone."""
+        """The ε or ρ of all samples together, computed from public choices alone."""
         widest = self.candidates.widest(self.adjacency)
-        return self.samples * widest / self.temperature
+        one = self.cost.of_choice(widest / self.temperature)
+        return one.repeated(self.samples).bound
 
     def draw_with(self, bits: Bits, exact: base.Integers) -> np.ndarray:
         """Draw the index of a candidate for each sample, one in each row."""
@@ -214,10 +230,9 @@ class HiddenMarkovSampler(base.PosteriorSampler):
     ) -> "HiddenMarkovSampler":
         """Make the sampler again from the statistic and the described choices."""
         choices = {name: x for name, x in described.items() if name != "kind"}
-        promised = PureDP.of(cost)
-        made = cls.calibrate(statistic, promised.epsilon, promised.adjacency, **choices)
+        made = cls.of(statistic, cost, **choices)
         temperature = made.temperature, made.samples
-        return cls(made.statistic, made.candidates, *temperature, promised)
+        return cls(made.statistic, made.candidates, *temperature, cost)
 
 
 def _fields(statistic: Statistic) -> tuple[int, ...]:

@@ -19,19 +19,18 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import one_of, whole
+from dpjax._checks import whole
 from dpjax._types import Described, Key
 from dpjax.mechanisms import base, sampling_loss
 from dpjax.mechanisms.posterior_sample import PosteriorSample
 from dpjax.noise.exact_choice import Bits
 from dpjax.noise.simplex_grid import SimplexGrid
 from dpjax.privacy import (
-    ADJACENCIES,
     REPLACE_ONE,
     Adjacency,
     Epsilon,
     Guarantee,
-    PureDP,
+    budget_of,
     exact_epsilon,
 )
 from dpjax.statistics import Statistic
@@ -46,18 +45,21 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     r"""Draw all tables θ from $\propto \prod \theta^{\alpha - 1 + N/T}$ on a grid.
 
     The product is over all cells, with counts N, Dirichlet prior α and temperature T.
-    Entries are multiples of 1/units and at least ω. Made by `posterior` or `map`.
+    Entries are multiples of 1/units and at least ω. `of` makes it, or, for an ε,
+    `posterior` and `map`.
 
     Privacy:
-        All draws together have exactly the guarantee `cost`. One sample costs at most
-        $\sum_i 2 C_i / T$ under replace-one and half of that under add-remove, where
-        $C_i$ is the log-ratio of the largest to the smallest entry of a row of variable
-        i; m samples cost m times as much. If n is public, the cost is the largest loss
-        for n records.
+        All draws together have exactly the guarantee `cost`. Let $r_i = 2 C_i / T$
+        under replace-one and half of that under add-remove, where $C_i$ is the
+        log-ratio of the largest to the smallest entry of a row of variable i. One
+        sample costs at most ε = $\sum_i r_i$, or ρ = $\sum_i r_i^2 / 8$ in
+        zero-concentrated privacy; m samples cost m times as much. If n is public, ε is
+        the largest loss for n records.
 
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 4, part 1, and Appendix C.2;
-        Foulds et al. (UAI-16), Theorem 2 and equation 6.
+        Foulds et al. (UAI-16), Theorem 2 and equation 6; Cesar & Rogers (ALT 2021), for
+        ρ.
     """
 
     kind: ClassVar[str] = "posterior-on-grid"
@@ -69,14 +71,13 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     samples: int = eqx.field(static=True)
     tempered_prior: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
-    cost: PureDP = eqx.field(static=True)
+    cost: Guarantee = eqx.field(static=True)
 
     @classmethod
-    def posterior(
+    def of(
         cls,
         layout: TableLayout,
-        epsilon: Epsilon,
-        adjacency: Adjacency,
+        budget: Guarantee,
         *,
         n: int | None = None,
         omega: Epsilon | None = None,
@@ -86,18 +87,19 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         units: int = 1000,
         tempered_prior: bool = False,
     ) -> "NetworkPosteriorSampler":
-        """Make the sampler whose m samples together cost at most `epsilon`.
+        """Make the sampler whose m samples together cost at most `budget`.
 
         Args:
             layout: table layout (`BayesNet.layout`); a variable's own levels are the
                 last axis of its table.
-            epsilon: the budget. If ω and T are both given, less may be spent.
-            adjacency: "replace-one" or "add-remove".
+            budget: a guarantee for one row, of kind pure-dp or zcdp. If ω and T are
+                both given, less may be spent.
             n: number of records. Under replace-one it is public, and a small n allows a
                 lower T; under add-remove it is a public guess, used only to choose ω.
             omega: ω, the smallest probability. None: derived from T; if T is None too,
                 the fraction of 1 / (number of levels) with the least expected error.
-            temperature: T > 0. None: the lowest T that ε and ω allow, but at least 1.
+            temperature: T > 0. None: the lowest T that budget and ω allow, but at
+                least 1.
             samples: number m of samples.
             prior: Dirichlet parameter α of every cell, > 0.
             units: all probabilities are multiples of 1 / units.
@@ -106,66 +108,53 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
 
         Raises:
             ValueError: if an argument is outside its range, ω is not below 1 / (largest
-                number of levels), or ω, T and m together cost more than `epsilon`.
+                number of levels), or ω, T and m together cost more than `budget`.
         """
         whole(1, samples=samples, units=units)
-        one_of(ADJACENCIES, adjacency=adjacency)
         units, samples = int(units), int(samples)
-        budget, alpha = exact_epsilon(epsilon), exact_epsilon(prior, "prior")
+        alpha = exact_epsilon(prior, "prior")
         given = base.exact_or_none(temperature, "temperature")
-        each = budget / samples
+        each = budget.share(Fraction(1, samples))
         if omega is None:
-            share = sampling_loss.choose_share(layout, units, each, adjacency, n, given)
+            share = sampling_loss.choose_share(layout, units, each, n, given)
             grids = sampling_loss.grids_of_share(layout, share, units)
         else:
             least = exact_epsilon(omega, "omega")
             grids = sampling_loss.grids_of_omega(layout, least, units)
-        public = adjacency == REPLACE_ONE and not tempered_prior
+        public = budget.adjacency == REPLACE_ONE and not tempered_prior
         n = n if public else None
-        loss = partial(
-            sampling_loss.sample_loss, grids, adjacency=adjacency, prior=alpha, n=n
-        )
-        limit = sampling_loss.limit_loss(grids, Fraction(1), adjacency)
-        lowest = given or sampling_loss.lowest_temperature(limit, each, loss, n)
+        cost = partial(sampling_loss.sample_cost, grids, budget=each, prior=alpha)
+        lowest = given or sampling_loss.lowest_temperature(each, cost, n)
         derived = given is None and (tempered_prior or lowest > 1)
         used = lowest if derived else given or Fraction(1)
         # At a given temperature, less than the whole budget may be enough.
-        spent = budget if derived else min(budget, samples * loss(used))
-        cost = PureDP(spent, adjacency)
-        return cls(layout, grids, used, alpha, samples, tempered_prior, n, cost)
+        spent = (
+            budget
+            if derived
+            else sampling_loss.spent_at(budget, cost(used, n=n).repeated(samples))
+        )
+        return cls(layout, grids, used, alpha, samples, tempered_prior, n, spent)
+
+    @classmethod
+    def posterior(
+        cls, layout: TableLayout, epsilon: Epsilon, adjacency: Adjacency, **options: Any
+    ) -> "NetworkPosteriorSampler":
+        """Make the sampler whose samples together cost at most ε, as `of` does."""
+        return cls.of(layout, budget_of(epsilon, adjacency), **options)
 
     @classmethod
     def map(
-        cls,
-        layout: TableLayout,
-        epsilon: Epsilon,
-        adjacency: Adjacency,
-        *,
-        n: int | None = None,
-        omega: Epsilon | None = None,
-        temperature: Epsilon | None = None,
-        prior: Epsilon = 1,
-        units: int = 1000,
+        cls, layout: TableLayout, epsilon: Epsilon, adjacency: Adjacency, **options: Any
     ) -> "NetworkPosteriorSampler":
         r"""Make the exponential mechanism whose score is the log joint probability.
 
         The score is u = log(prior × likelihood), of sensitivity Δ on the grid. The law
         $\propto \exp(\epsilon u / 2\Delta)$ of the tables is the posterior at $T =
         2\Delta / \epsilon$, with the prior tempered too. It factorises over the rows,
-        and tends to the MAP as ε grows. `posterior` documents the arguments. The score
-        of `CellMass` is a posterior mass, since a density has no bounded sensitivity.
+        and tends to the MAP as ε grows. `of` documents the options. The score of
+        `CellMass` is a posterior mass, since a density has no bounded sensitivity.
         """
-        return cls.posterior(
-            layout,
-            epsilon,
-            adjacency,
-            n=n,
-            omega=omega,
-            temperature=temperature,
-            prior=prior,
-            units=units,
-            tempered_prior=True,
-        )
+        return cls.posterior(layout, epsilon, adjacency, tempered_prior=True, **options)
 
     @classmethod
     def from_description(
@@ -191,15 +180,16 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
             described["samples"],
             tempered_prior,
             None if tempered_prior else n,
-            PureDP.of(cost),
+            cost,
         )
 
     @property
     def loss(self) -> Fraction:
-        """The ε of all samples together, computed from public choices alone."""
-        return self.samples * sampling_loss.sample_loss(
-            self.grids, self.temperature, self.adjacency, self.prior, self.n
+        """The ε or ρ of all samples together, computed from public choices alone."""
+        one = sampling_loss.sample_cost(
+            self.grids, self.temperature, self.cost, self.prior, self.n
         )
+        return one.repeated(self.samples).bound
 
     def omegas(self) -> list[Fraction]:
         """Return the smallest probability of a level for each variable."""

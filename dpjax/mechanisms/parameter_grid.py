@@ -19,14 +19,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from dpjax._checks import whole
 from dpjax.families import Family, Truncation
+from dpjax.mechanisms.tilted_variance import largest_share
 from dpjax.noise.exact_choice import log_of_sum
-from dpjax.privacy import REPLACE_ONE, Adjacency
+from dpjax.privacy import REPLACE_ONE, Adjacency, Guarantee
 
 Prior = tuple[tuple[float, ...], float]
 """A pair: mean of the scaled statistics, and how many records the prior is worth."""
@@ -185,20 +186,32 @@ class ParameterGrid:
         widest = max(int(max(change) - min(change)) for change in added)
         return Fraction(widest, 1 << TABLE_BITS)
 
-    def sample_loss(
+    def sample_cost(
         self,
         temperature: Fraction,
-        adjacency: Adjacency,
+        budget: Guarantee,
         prior: Prior | None,
         n: int | None,
         tempered: bool = False,
-    ) -> Fraction:
-        """Return ε of a sample: exact for one parameter and public n, else a bound."""
-        limit = self.widest(adjacency) / temperature
+    ) -> Guarantee:
+        """Return the cost of a sample, of the kind and the adjacency of `budget`.
+
+        With one parameter and public n, ε is exact, and ρ is a bound for this n that is
+        nearly exact. In all other cases the cost is a bound for any n.
+        """
+        limit = self.widest(budget.adjacency) / temperature
         if n is None or self.tables[0].shape[1] > 1:
-            return limit
-        steps, power = self.tables[0][:, 0], 1 / temperature
-        move = self.units - self.lowest
+            return budget.of_choice(limit)
+        of = 1 / temperature, prior, n, tempered
+        return budget.of_choice(
+            limit, lambda: min(limit, self._loss(*of)), partial(self._share, *of)
+        )
+
+    def _loss(
+        self, power: Fraction, prior: Prior | None, n: int, tempered: bool
+    ) -> Fraction:
+        """ε of a sample under replace-one, rounded up: all records are at one bound."""
+        steps, move = self.tables[0][:, 0], self.units - self.lowest
         losses = []
         for start, moved in ((self.lowest, move), (self.units, -move)):
             gains = [moved * int(step) for step in (min(steps), max(steps))]
@@ -210,7 +223,15 @@ class ParameterGrid:
                 for x in (0, moved)
             )
             losses.append(largest - after[0] + before[1])
-        return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))
+        return Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING)
+
+    def _share(
+        self, power: Fraction, prior: Prior | None, n: int, tempered: bool
+    ) -> Fraction:
+        """Largest variance of the score's change over all sums of records."""
+        middle = [n * (self.lowest + self.units) // 2]
+        scores, unit = self.posterior_scores(power, prior, middle, n, tempered)
+        return largest_share(self.tables[0][:, 0].tolist(), scores, unit.denominator)
 
     def posterior_scores(
         self,
@@ -269,6 +290,6 @@ def widest_grid(
         if grid.widest(adjacency) <= width:
             return grid
     raise ValueError(
-        "`temperature` must be higher for this epsilon, whatever the truncation: leave "
+        "`temperature` must be higher for this budget, whatever the truncation: leave "
         "it out to have it derived."
     )

@@ -30,7 +30,6 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import k_norm
 from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism
-from dpjax.mechanisms.discrete_gaussian import Gaussian
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
 from dpjax.mechanisms.printed import Algorithm1, Algorithm2
@@ -42,6 +41,7 @@ from dpjax.mechanisms.sampling_recipes import (
     PosteriorSample,
 )
 from dpjax.mechanisms.split_laplace import SplitLaplace
+from dpjax.mechanisms.wide_gaussian import Gaussian
 from dpjax.privacy import (
     Adjacency,
     ApproximateDP,
@@ -192,9 +192,10 @@ class KNorm(_WithSplit):
 def noise_for(what: object, budget: Guarantee) -> Recipe:
     """Return the noise that `release` adds to a network or statistic by default.
 
-    For a budget of ρ or (ε, δ), it is Gaussian noise on counts, and otherwise Laplace
-    noise: sums of numbers are often too large for Gaussian noise with a certificate.
+    It is Gaussian noise for a ρ, and on counts for an (ε, δ), and otherwise Laplace
+    noise.
     """
-    concentrated = {kind.kind for kind in (*Gaussian.costs, ApproximateDP)}
-    counts = isinstance(what, BayesNet | TableStatistic)
-    return Gaussian() if counts and budget.kind in concentrated else Laplace()
+    if budget.kind == ApproximateDP.kind:
+        counts = isinstance(what, BayesNet | TableStatistic)
+        return Gaussian() if counts else Laplace()
+    return Gaussian() if isinstance(budget, Gaussian.costs) else Laplace()

@@ -6,8 +6,8 @@ smallest probability. The loss that an adversary can attain also depends on the 
 of records, the prior and the temperature, which are all public.
 
 A smaller ω (smallest probability) or temperature T costs more. If one of the two is
-given, the other is derived from ε. If neither is given, both are chosen without data
-for a small expected error.
+given, the other is derived from the budget. If neither is given, both are chosen
+without data for a small expected error.
 """
 
 __all__ = [
@@ -15,19 +15,24 @@ __all__ = [
     "choose_share",
     "grids_of_omega",
     "grids_of_share",
-    "limit_loss",
+    "heat_of",
     "lowest_temperature",
-    "sample_loss",
+    "sample_cost",
+    "spent_at",
 ]
 
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
+from dpjax.mechanisms.tilted_variance import largest_share
 from dpjax.noise.exact_choice import log_of_sum
 from dpjax.noise.simplex_grid import LOG_BITS, SimplexGrid, log_table
-from dpjax.privacy import REPLACE_ONE, Adjacency
+from dpjax.privacy import REPLACE_ONE, Guarantee
+from dpjax.privacy.rounding import written
 from dpjax.tables.layout import TableLayout
 
 Grids = Sequence[tuple[SimplexGrid, bool]]
@@ -41,81 +46,107 @@ _STEP = 1000  # temperatures are rounded up to multiples of 1/1000
 
 
 def lowest_temperature(
-    limit: Fraction,
-    epsilon: Fraction,
-    loss: Callable[[Fraction], Fraction],
-    n: int | None,
+    budget: Guarantee, cost: Callable[..., Guarantee], n: int | None
 ) -> Fraction:
-    """Return the lowest temperature T, in thousandths, at which a sample costs ≤ ε.
+    """Return the lowest temperature T, in thousandths, at which a sample is affordable.
 
     Args:
-        limit: privacy loss of a sample at T = 1 in the limit of many records.
-        epsilon: budget of one sample, which its loss must not exceed.
-        loss: privacy loss of a sample, as a function of T.
-        n: the public number of records. None: the loss is `limit` / T.
+        budget: what a sample may cost.
+        cost: cost of a sample as a function of T and, by keyword, of the public n. With
+            n = None it is the cost in the limit of many records.
+        n: the public number of records, or None.
     """
-    high = math.ceil(limit / epsilon * _STEP)
-    low = 0 if n is None else high // 4  # at finite n, T may be lower than in the limit
-    while n is not None and high - low > 1:
+    limit = cost(Fraction(1), n=None)
+    high = max(1, int(heat_of(limit, budget) * _STEP))
+    while not cost(Fraction(high, _STEP), n=None).fits(budget):
+        high += 1
+    low = 0
+    while n is not None and high - low > 1:  # T may be lower than in the limit
         middle = (low + high) // 2
-        affordable = middle > 0 and loss(Fraction(middle, _STEP)) <= epsilon
+        affordable = cost(Fraction(middle, _STEP), n=n).fits(budget)
         low, high = (low, middle) if affordable else (middle, high)
     return Fraction(high, _STEP)
 
 
-def limit_loss(rows: Grids, temperature: Fraction, adjacency: Adjacency) -> Fraction:
-    r"""Return $\sum_i 2 C_i / T$ under replace-one, half of it under add-remove.
+def heat_of(limit: Guarantee, budget: Guarantee) -> Fraction:
+    """Return the temperature at which samples cost `budget`, given the cost at T = 1.
 
-    $C_i = \ln(\theta_{max} / \theta_{min})$ on the grid `rows[i]` of variable i, and T
-    is the temperature. There is one term for each variable, since a record is in one
-    row of each table. The sum is an upper bound of the privacy loss of one sample for
-    any prior and number of records n, and is the limit of the loss as n grows.
+    The range of log-ratios is in proportion to 1 / T. Roots are rounded to 13 digits.
     """
-    total = sum((grid.log_range for grid, _ in rows), Fraction(0))
-    return total * (2 if adjacency == REPLACE_ONE else 1) / temperature
+    return limit.choice_epsilon / budget.choice_epsilon
 
 
-def sample_loss(
+def spent_at(budget: Guarantee, cost: Guarantee) -> Guarantee:
+    """Return the cost of samples, rounded up to fit a file, or the budget if less."""
+    numbers = {name: written(number) for name, number in cost.numbers.items()}
+    return min(budget, replace(cost, **numbers), key=lambda x: x.bound)
+
+
+def sample_cost(
     rows: Grids,
     temperature: Fraction,
-    adjacency: Adjacency,
-    prior: Fraction,
-    n: int | None,
-) -> Fraction:
-    """Return an upper bound of the privacy loss of one sample: a sum over variables.
+    budget: Guarantee,
+    prior: Fraction = Fraction(1),
+    n: int | None = None,
+) -> Guarantee:
+    r"""Return an upper bound of the cost of one sample: composed over the variables.
 
-    For a variable of 2 levels and a public n, the term is exact to 2^-40: the loss of
-    the worst data set of n records, in which all records of a row agree
-    (`docs/proofs.md`, section 11). Row counts are private, so that the term is for a
-    row with all n records. If the variable has parents, a record can move to another
-    row, and the term includes the loss in both rows. The terms of variables of more
-    levels, and all terms if n is None or under add-remove, are those of `limit_loss`.
+    A record is in one row of each table. It changes the log-likelihood of a point of
+    the grid by a number whose range over the grid is $r_i = 2 C_i / T$ under
+    replace-one and half of it under add-remove, where $C_i = \ln(\theta_{max} /
+    \theta_{min})$ on the grid `rows[i]` of variable i, and T is the temperature. The
+    tables of different variables are independent, so that a sample costs ε = $\sum_i
+    r_i$ or ρ = $\sum_i r_i^2 / 8$, for any prior and number of records.
+
+    The ε of a variable of 2 levels under replace-one and a public n is exact to 2^-40:
+    it is the loss of the worst data set of n records, in which all records of a row
+    agree (`docs/proofs.md`, section 11). Row counts are private, so that the term is
+    for a row with all n records. If the variable has parents, a record can move to
+    another row, and the term includes the loss in both rows. The ρ of a variable of 2
+    levels without parents is the largest for n records, to within about half a percent.
 
     Args:
         rows: for each variable, the grid of its rows, and whether it has parents.
         temperature: T > 0.
-        adjacency: "replace-one" or "add-remove".
+        budget: a guarantee of the kind and the adjacency of the result.
         prior: Dirichlet parameter of every cell.
-        n: the public number of records; None if it is private.
+        n: the public number of records; None: the cost is one for any n.
     """
-    if n is None or adjacency != REPLACE_ONE:
-        return limit_loss(rows, temperature, adjacency)
-    losses = (_variable_loss(*row, temperature, prior, n) for row in rows)
-    return sum(losses, Fraction(0))
+    replaced, costs = budget.adjacency == REPLACE_ONE, []
+    for grid, has_parents in rows:
+        width, known = grid.log_range * (2 if replaced else 1) / temperature, ()
+        if n is not None and replaced and grid.levels == 2:
+            given = temperature, prior, n
+            share = None if has_parents else partial(_variable_share, grid, *given)
+            known = partial(_variable_loss, grid, has_parents, *given), share
+        costs.append(budget.of_choice(width, *known))
+    first, *others = costs
+    return first.composed(*others)
 
 
 @functools.lru_cache(maxsize=1024)
 def _variable_loss(
     grid: SimplexGrid, has_parents: bool, temperature: Fraction, prior: Fraction, n: int
 ) -> Fraction:
-    limit = 2 * grid.log_range / temperature
-    if grid.levels > 2:
-        return limit
     power = 1 / temperature
     loss = _replaced(grid, power, prior - 1, n)
     if has_parents:
         loss = max(loss, _moved(grid, power, prior - 1, n))
+    limit = 2 * grid.log_range / temperature
     return min(limit, Fraction(math.ceil(loss * _GRID), _GRID))
+
+
+@functools.lru_cache(maxsize=1024)
+def _variable_share(
+    grid: SimplexGrid, temperature: Fraction, prior: Fraction, n: int
+) -> Fraction:
+    """Largest variance of log-odds, of n records in a row, as in `largest_share`."""
+    logs = log_table(grid.units)
+    pairs = [(logs[g], logs[grid.units - g]) for g in range(grid.least, grid.most + 1)]
+    power = prior - 1 + n / temperature / 2  # of θ (1 - θ) for as many ones as zeros
+    scores = [power.numerator * (one + zero) for one, zero in pairs]
+    odds = [one - zero for one, zero in pairs]
+    return largest_share(odds, scores, power.denominator << LOG_BITS)
 
 
 def _replaced(grid: SimplexGrid, power: Fraction, prior: Fraction, n: int) -> Fraction:
@@ -188,8 +219,7 @@ def grids_of_share(layout: TableLayout, share: Fraction, units: int) -> Grids:
 def choose_share(
     layout: TableLayout,
     units: int,
-    epsilon: Fraction,
-    adjacency: Adjacency,
+    budget: Guarantee,
     n: int | None,
     at: Fraction | None = None,
 ) -> Fraction:
@@ -200,23 +230,22 @@ def choose_share(
     Args:
         layout: layout of the network's tables.
         units: denominator of all probabilities.
-        epsilon: budget ε of one sample.
-        adjacency: "replace-one" or "add-remove".
+        budget: what one sample may cost.
         n: number of records or a public guess of it; None: 1000.
-        at: temperature T. None: for each share the lowest T ≥ 1 that ε allows.
+        at: temperature T. None: for each share the lowest T ≥ 1 that is affordable.
 
     Raises:
-        ValueError: if every share costs more than ε at temperature `at`.
+        ValueError: if every share costs more than the budget at temperature `at`.
     """
     risks = []
     for share in _SHARES:
         grids = grids_of_share(layout, share, units)
-        needed = limit_loss(grids, Fraction(1), adjacency) / epsilon
-        if at is None or needed <= at:
+        needed = heat_of(sample_cost(grids, Fraction(1), budget), budget)
+        if at is None or sample_cost(grids, at, budget).fits(budget):
             risks.append((_risk(layout, grids, max(needed, at or 1), n), share))
     if not risks:
         raise ValueError(
-            "`temperature` must be higher for this epsilon, whatever the truncation, "
+            "`temperature` must be higher for this budget, whatever the truncation, "
             f"got {float(at or 0):g}: leave it out to have it derived."
         )
     return min(risks)[1] if at is None else risks[-1][1]

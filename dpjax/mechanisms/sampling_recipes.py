@@ -15,12 +15,14 @@ from dpjax.mechanisms.hidden_markov_sampler import HiddenMarkovSampler
 from dpjax.mechanisms.network_posterior_sampler import NetworkPosteriorSampler
 from dpjax.mechanisms.parameter_grid import Prior
 from dpjax.mechanisms.recipe import RECIPES, Recipe, refuse_options
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, PureDP
+from dpjax.privacy import ZCDP, Adjacency, Epsilon, Guarantee, PureDP
 from dpjax.statistics import FamilyStatistic, NetworkCounts, Statistic
 
 
 @dataclass(frozen=True)
 class _OfAllTables(Recipe):
+    costs: ClassVar[tuple[type[Guarantee], ...]] = (PureDP, ZCDP)
+
     def statistic(self, net: BayesNet, adjacency: Adjacency) -> NetworkCounts:
         """Return the counts of all tables of the network."""
         return NetworkCounts(net, "all")
@@ -50,8 +52,6 @@ class _FromPosterior(_OfAllTables):
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> NetworkPosteriorSampler | FamilyPosteriorSampler:
         """Make the posterior sampler of the tables or of the family."""
-        cost = PureDP.of(budget, "budget")
-        args = cost.epsilon, cost.adjacency
         samples = getattr(self, "samples", 1)
         common: Any = {"n": n, "temperature": self.temperature, "samples": samples}
         common["tempered_prior"] = self.tempered_prior
@@ -62,11 +62,11 @@ class _FromPosterior(_OfAllTables):
             refuse_options("an exponential family", **of_tables)
             common |= {**of_family, "prior": self.prior}
             scale = statistic.family, statistic.steps, statistic.lowest
-            return FamilyPosteriorSampler.calibrate(*scale, *args, **common)
+            return FamilyPosteriorSampler.of(*scale, budget, **common)
         refuse_options("counts of levels", **of_family)
         given = {**of_tables, "prior": self.prior}
         common |= {name: value for name, value in given.items() if value is not None}
-        return NetworkPosteriorSampler.posterior(all_tables(statistic), *args, **common)
+        return NetworkPosteriorSampler.of(all_tables(statistic), budget, **common)
 
 
 @RECIPES.add
@@ -120,8 +120,8 @@ class Map(_FromPosterior):
 class MapCells(_OfAllTables):
     """The exponential mechanism for the most probable tables, if they have few rows.
 
-    What is not given follows from ε and the public number of records, or 1000, such
-    that the expected error is least. If ω and the units are given, T is 1.
+    What is not given follows from the budget and the public number of records, or 1000,
+    such that the expected error is least. If ω and the units are given, T is 1.
 
     Args:
         omega: the smallest probability of a level.
@@ -140,11 +140,11 @@ class MapCells(_OfAllTables):
         self, statistic: Statistic, budget: Guarantee, n: int | None
     ) -> CellMass:
         """Make the exponential mechanism, `CellMass`."""
-        cost, layout = PureDP.of(budget, "budget"), all_tables(statistic)
+        layout = all_tables(statistic)
         options = {name: x for name, x in vars(self).items() if x is not None}
         if "omega" in options and "units" in options:
-            return CellMass.calibrate(layout, cost.epsilon, cost.adjacency, **options)
-        return choose_cells(layout, cost, n, **options)
+            return CellMass.of(layout, budget, **options)
+        return choose_cells(layout, budget, n, **options)
 
 
 @RECIPES.add
@@ -164,6 +164,7 @@ class HiddenMarkovSample(Recipe):
     """
 
     kind: ClassVar[str] = "hidden-markov-sample"
+    costs: ClassVar[tuple[type[Guarantee], ...]] = (PureDP, ZCDP)
     states: int = 2
     points: int = 256
     omega: Epsilon | None = None
@@ -182,6 +183,4 @@ class HiddenMarkovSample(Recipe):
         """Make the sampler of a hidden Markov model."""
         if statistic.network is not None:
             statistic.network.refuse_impossible(f"the mechanism {self.kind!r}")
-        cost = PureDP.of(budget, "budget")
-        given = cost.epsilon, cost.adjacency
-        return HiddenMarkovSampler.calibrate(statistic, *given, **vars(self))
+        return HiddenMarkovSampler.of(statistic, budget, **vars(self))

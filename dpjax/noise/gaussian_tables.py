@@ -75,8 +75,8 @@ def half_precision(rate: Fraction) -> Fraction:
     """Return h, half the inverse of σ², for a rate; raise if it is out of range."""
     if not SHORTEST <= rate <= LONGEST:
         raise ValueError(
-            "`rho` over the squared sensitivity must be between 2^-25 and 2, the "
-            f"certified range, got {float(rate):.3g}: use Laplace noise or other units."
+            "`rho` over the squared sensitivity must be between 2^-25 and 2 for a "
+            f"table, got {float(rate):.3g}: for a smaller one use `WideGaussian`."
         )
     return rate * (1 - MARGIN)
 

@@ -6,10 +6,11 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from dpjax._types import Scalars
+from dpjax._types import Key, Scalars
 from dpjax.noise import discrete_gaussian, discrete_laplace, laplace
 
 
@@ -25,6 +26,14 @@ class NoiseLaw(eqx.Module):
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
         """Log-probability (or log-density) of each released number given `exact`."""
+
+    @abc.abstractmethod
+    def continuous(self, unit: Scalars) -> "NoiseLaw":
+        """Return the noise divided by `unit`, with a density, as if not discrete."""
+
+    @abc.abstractmethod
+    def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """Draw noise of this shape in floating point, not to be published."""
 
     def as_laplace(self) -> "LaplaceLaw | None":
         """Return this distribution if it is a Laplace distribution, otherwise None."""
@@ -50,6 +59,14 @@ class LaplaceLaw(NoiseLaw):
         """Return this object, which is a Laplace distribution."""
         return self
 
+    def continuous(self, unit: Scalars) -> "LaplaceLaw":
+        """Return the density of the noise divided by `unit`."""
+        return LaplaceLaw(jnp.asarray(self.rate) * unit, discrete=False)
+
+    def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """Draw Laplace noise of this shape."""
+        return laplace.sample(key, 1.0, shape) / jnp.asarray(self.rate, float)
+
     def of(self, places: int | slice | np.ndarray) -> "LaplaceLaw":
         """Return the distribution of the noise of the released numbers at `places`."""
         return LaplaceLaw(jnp.asarray(self.rate)[..., places], self.discrete)
@@ -70,24 +87,37 @@ class LaplaceLaw(NoiseLaw):
 
 
 class GaussianLaw(NoiseLaw):
-    r"""The distribution of discrete Gaussian noise, $P(z) \propto e^{-h z^2}$.
+    r"""The distribution of Gaussian noise, $P(z) \propto e^{-h z^2}$.
 
     Args:
         h: half the inverse of σ², > 0: one number, or one for each released number.
+        discrete: whether released numbers are integers.
     """
 
     h: Scalars
+    discrete: bool = eqx.field(static=True, default=True)
+
+    def continuous(self, unit: Scalars) -> "GaussianLaw":
+        """Return the density of the noise divided by `unit`."""
+        return GaussianLaw(jnp.asarray(self.h) * unit**2, discrete=False)
+
+    def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """Draw normal noise of this shape."""
+        return jr.normal(key, shape) * self.normal_deviation()
 
     def of(self, places: int | slice | np.ndarray) -> "GaussianLaw":
         """Return the distribution of the noise of the released numbers at `places`."""
-        return GaussianLaw(jnp.asarray(self.h)[..., places])
+        return GaussianLaw(jnp.asarray(self.h)[..., places], self.discrete)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
-        """Log-probability of each released number given `exact`."""
+        """Log-probability (or log-density) of each released number given `exact`."""
         noise = released.astype(float) - exact.astype(float)
-        return discrete_gaussian.log_prob(noise, self.h)
+        if self.discrete:
+            return discrete_gaussian.log_prob(noise, self.h)
+        h = jnp.asarray(self.h, float)
+        return 0.5 * jnp.log(h / jnp.pi) - h * noise**2
 
     def normal_deviation(self) -> Float[Array, "..."]:
         """Return σ for each released number."""

@@ -6,6 +6,7 @@ __all__ = [
     "laplace_scale",
     "law_of",
     "network_counts",
+    "noise_of",
     "normal_deviation",
     "refuse_wide",
 ]
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
-from dpjax.noise import LaplaceLaw
+from dpjax.noise import LaplaceLaw, NoiseLaw
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.layout import maximal_groups
@@ -81,6 +82,21 @@ def laplace_law(released: Released) -> LaplaceLaw:
             f"{type(released.mechanism).__name__}: `gibbs_posterior` takes any law."
         )
     return law
+
+
+def noise_of(released: Released) -> NoiseLaw:
+    """Return the distribution of the independent noise of every released number.
+
+    Raises:
+        ValueError: if the numbers do not have such noise.
+    """
+    noise = law_of(released).noise(jnp.shape(released.values))
+    if noise is None:
+        raise ValueError(
+            "`released` must have independent noise with a known distribution, got "
+            f"{type(released.mechanism).__name__}."
+        )
+    return noise
 
 
 def laplace_scale(released: Released) -> Float[Array, "*batch m"]:

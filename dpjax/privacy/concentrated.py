@@ -4,6 +4,7 @@ __all__ = ["ZCDP", "zcdp_budget"]
 
 import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -19,6 +20,7 @@ from dpjax.privacy.rounding import (
     logarithm_above,
     root_below,
     rounded_up,
+    written,
 )
 from dpjax.privacy.sensitivity import Adjacency
 
@@ -50,6 +52,7 @@ class ZCDP(Guarantee):
     """
 
     kind: ClassVar[str] = "zcdp"
+    format_version: ClassVar[int] = 3
     rho: Fraction
     adjacency: Adjacency
 
@@ -65,8 +68,8 @@ class ZCDP(Guarantee):
         return None
 
     def numbers_of_group(self, k: int) -> dict[str, Fraction]:
-        """Return k²ρ (Bun & Steinke, TCC 2016)."""
-        return {"rho": k**2 * self.rho}
+        """Return k²ρ (Bun & Steinke, TCC 2016), rounded up if too long for a file."""
+        return {"rho": written(k**2 * self.rho)}
 
     def numbers_per_record(self, k: int) -> dict[str, Fraction]:
         """Return ρ / k², exactly."""
@@ -86,16 +89,25 @@ class ZCDP(Guarantee):
         """The largest ε of a draw by the exponential mechanism: √(8ρ), rounded down."""
         return root_below(8 * self.rho)
 
-    def of_choice(self, epsilon: Fraction) -> "ZCDP":
-        """Return ρ = ε² / 8, since probabilities change by factors in a range of e^ε.
+    def of_choice(
+        self,
+        epsilon: Fraction,
+        largest: Callable[[], Fraction] | None = None,
+        share: Callable[[], Fraction] | None = None,
+    ) -> "ZCDP":
+        """Return ρ = ε² / 8, or that times the share of the variance if it is known.
 
         For two neighbours, the log-ratios of the probabilities of all outputs are in an
-        interval of length ε.
+        interval of length ε. Every Rényi divergence of order α is α / 2 times a mean of
+        variances of the log-ratio, which are at most ε² / 4 (`docs/proofs.md`, section
+        23). The largest magnitude is at least ε / 2 and bounds ρ by no less.
 
         Reference:
-            Cesar & Rogers (ALT 2021), for mechanisms of bounded range.
+            Cesar & Rogers (ALT 2021), for mechanisms of bounded range; Geumlek, Song &
+            Chaudhuri (NeurIPS 2017), for divergences of posterior samples.
         """
-        return replace(self, rho=epsilon**2 / 8)
+        part = Fraction(1) if share is None else share()
+        return replace(self, rho=epsilon**2 / 8 * part)
 
     @property
     def bound(self) -> Fraction:

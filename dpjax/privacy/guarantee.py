@@ -25,9 +25,10 @@ from jaxtyping import Float64
 
 from dpjax._checks import brief, one_of, whole
 from dpjax._registry import Registry
+from dpjax.privacy.bounded_range import BoundedRange
 from dpjax.privacy.rounding import exact_epsilon
 from dpjax.privacy.sensitivity import ADJACENCIES, Adjacency
-from dpjax.privacy.unit import Unit, rows_of
+from dpjax.privacy.unit import rows_of
 
 Kind = TypeVar("Kind", bound="Guarantee")
 Law = Sequence[Sequence[Fraction]]
@@ -39,7 +40,7 @@ _NO_NUMBERS = ("adjacency", "contributions")
 _GREEK = {"alpha": "α", "delta": "δ", "epsilon": "ε", "mu": "μ", "rho": "ρ"}
 
 
-class Guarantee(Unit, abc.ABC):
+class Guarantee(BoundedRange, abc.ABC):
     """A bound on how well any output distinguishes two neighbouring data sets.
 
     Each subclass is a kind of guarantee: a frozen dataclass whose fields are exact
@@ -64,6 +65,9 @@ class Guarantee(Unit, abc.ABC):
 
     kind: ClassVar[str]
     adjacency: Adjacency
+
+    format_version: ClassVar[int] = 1
+    """First version of the format of release files that knows the kind."""
 
     def __post_init__(self) -> None:
         one_of(ADJACENCIES, adjacency=self.adjacency)
@@ -190,25 +194,6 @@ class Guarantee(Unit, abc.ABC):
     def pure_epsilon(self) -> Fraction | None:
         """An ε such that ε-DP implies this guarantee, the largest known, or None."""
         return None
-
-    @property
-    def choice_epsilon(self) -> Fraction:
-        """The largest ε of a draw by the exponential mechanism that this pays for.
-
-        The mechanism draws an output with probability proportional to e^(ε s / 2Δ),
-        where s is the score of the output, with the sensitivity Δ.
-        """
-        raise self._pays_for_no_choice()
-
-    def of_choice(self: Kind, epsilon: Fraction) -> Kind:
-        """Return the cost of a draw by the exponential mechanism with this ε."""
-        raise self._pays_for_no_choice()
-
-    def _pays_for_no_choice(self) -> ValueError:
-        return ValueError(
-            "`budget` must be of kind pure-dp or zcdp to choose a structure, got "
-            f"{self.kind}."
-        )
 
     def fits(self, budget: "Guarantee") -> bool:
         """Return whether this guarantee is at least as strong as `budget`."""

@@ -14,6 +14,7 @@ __all__ = [
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -79,9 +80,14 @@ class PureDP(Guarantee):
         """The largest ε of a draw by the exponential mechanism, which is this ε."""
         return self.epsilon
 
-    def of_choice(self, epsilon: Fraction) -> "PureDP":
-        """Return ε-DP, the guarantee of the exponential mechanism."""
-        return replace(self, epsilon=epsilon)
+    def of_choice(
+        self,
+        epsilon: Fraction,
+        largest: Callable[[], Fraction] | None = None,
+        share: Callable[[], Fraction] | None = None,
+    ) -> "PureDP":
+        """Return ε-DP, or less if the largest magnitude of a log-ratio is known."""
+        return replace(self, epsilon=epsilon if largest is None else largest())
 
     def divergence(self, one: Law, other: Law) -> float:
         """Return the largest absolute log-ratio of an output's two probabilities."""

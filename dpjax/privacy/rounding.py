@@ -13,6 +13,7 @@ __all__ = [
     "root_above",
     "root_below",
     "rounded_up",
+    "written",
 ]
 
 import decimal
@@ -75,6 +76,11 @@ def rounded_up(value: Fraction | Decimal) -> Fraction:
     """Return the least number of 13 significant decimal digits that is ≥ `value`."""
     exact = Fraction(value)
     return Fraction(_SHORT.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+
+
+def written(value: Fraction) -> Fraction:
+    """Return `value`, or `rounded_up` of it if its text is too long for a file."""
+    return value if len(str(value)) <= _LONGEST_TEXT else rounded_up(value)
 
 
 def exponential_above(x: Fraction) -> Fraction:

@@ -27,6 +27,7 @@ from dpjax.data.schema import Schema
 from dpjax.mechanisms import MECHANISMS, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
+    GUARANTEES,
     REPLACE_ONE,
     Guarantee,
     exact_epsilon,
@@ -138,8 +139,8 @@ def _version(content: dict[str, Any]) -> int:
 
     It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
     samples of some families did, a combination of levels is impossible, a person has
-    several rows, or a number is beyond 2^29. It is 3 if public facts are stated,
-    the network was learned, or the records were sampled.
+    several rows, or a number is beyond 2^29. It is 3 if public facts are stated, the
+    network was learned, the records were sampled, or the guarantee is of kind zcdp.
     """
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
@@ -151,11 +152,13 @@ def _version(content: dict[str, Any]) -> int:
     lowest = _CANONICAL if {"about", "learned", "sampled"} & {*content} else lowest
     statistic = STATISTICS[content["statistic"]["kind"]]
     mechanism = MECHANISMS[content["mechanism"]["kind"]]
+    guarantee = GUARANTEES[content["guarantee"]["kind"]]
     if issubclass(mechanism, ParameterMechanism) and "family" in content["statistic"]:
         first = content["statistic"]["family"] in mechanism.first_families
         if not first or content["mechanism"]["kind"] != mechanism.kind:
             lowest = max(lowest, 2)
-    return max(lowest, statistic.format_version, mechanism.format_version)
+    known = guarantee, statistic, mechanism
+    return max(lowest, *(kind.format_version for kind in known))
 
 
 def _derive(content: dict[str, Any], make: Make, most: int) -> Any:

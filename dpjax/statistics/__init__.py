@@ -15,8 +15,9 @@ __all__ = [
     "exact_counts",
 ]
 
-from dpjax.statistics.base import STATISTICS, FamilyStatistic, Statistic, TableStatistic
+from dpjax.statistics.base import STATISTICS, Statistic, TableStatistic
 from dpjax.statistics.contrasts import Contrasts
+from dpjax.statistics.family_statistic import FamilyStatistic
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.marginal_contrasts import MarginalContrasts
 from dpjax.statistics.mixed_totals import MixedTotals

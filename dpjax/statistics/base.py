@@ -2,9 +2,7 @@
 
 __all__ = [
     "STATISTICS",
-    "Changes",
     "Columns",
-    "FamilyStatistic",
     "NodeTableStatistic",
     "Statistic",
     "TableStatistic",
@@ -14,9 +12,8 @@ import abc
 from functools import cached_property
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int32, Real
+from jaxtyping import Array, Bool, Int32, Real
 
 from dpjax._registry import Registry
 from dpjax._types import Cells, Described, Flat, Scalar
@@ -25,16 +22,12 @@ from dpjax.data.categorical import Categorical
 from dpjax.data.impossible import excluded_cells, refuse_counts
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
-from dpjax.families import Family
 from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
 Columns = tuple[Categorical, ...] | tuple[Interval, ...] | tuple[AnyVariable, ...]
 """Variables of the columns of records: categorical, numeric, or some of both."""
-
-Changes = tuple[tuple[tuple[int, ...], int], ...]
-"""Disjoint sets of the places of a vector's numbers, with a bound for each set."""
 
 
 class Statistic(abc.ABC):
@@ -244,56 +237,3 @@ class NodeTableStatistic(TableStatistic):
     def layout(self) -> TableLayout:
         """Layout of the tables of each variable with its parents."""
         return self.net.layout
-
-
-class FamilyStatistic(Statistic):
-    """Sums of an exponential family's statistics, rounded to multiples of a step."""
-
-    family: Family
-    adjacency: Adjacency
-
-    @property
-    @abc.abstractmethod
-    def steps(self) -> int:
-        """Number of rounding steps from 0 to the largest value of a component."""
-
-    @property
-    @abc.abstractmethod
-    def lowest(self) -> int:
-        """Smallest value of the first component of one record's rounded statistic."""
-
-    @property
-    def counts_levels(self) -> bool:
-        """Whether each record adds 1 to one number and 0 to all others."""
-        family = self.family
-        exact = family.lattice == 1 and self.steps == 1 and family.complement is None
-        return exact and family.ranges() == ((0.0, 1.0),) * self.length
-
-    @property
-    def changes(self) -> Changes:
-        """Sets of places, and the most by which one record changes their L1 norm.
-
-        By default all places are one set, which has the sensitivity. A subclass may
-        know that one record changes each of several sets by less.
-        """
-        most = int(self.sensitivity(self.adjacency).value)
-        return ((tuple(range(self.length)), most),)
-
-    @abc.abstractmethod
-    def decode(
-        self, vector: Flat, n: Scalar | None = None
-    ) -> tuple[Float[Array, "*batch s"], Float[Array, "*batch"]]:
-        """Return the sum over records of the family's statistics, and n.
-
-        The number of records n must be given if it is public; else `vector` yields it.
-        """
-
-    def encode(self, scaled: Float[Array, "*batch s"], n: Scalar) -> Any:
-        """Return the vector, which may be real, of a sum divided by `family.scales()`.
-
-        It is the inverse of `decode`; if n is measured, n records are encoded too.
-        """
-        if self.length > scaled.shape[-1]:
-            rest = jnp.asarray(n, float) - scaled[..., self.family.complement]
-            scaled = jnp.concatenate([scaled, rest[..., None]], axis=-1)
-        return scaled * self.steps

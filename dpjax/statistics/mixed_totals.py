@@ -164,6 +164,19 @@ class MixedTotals(Statistic):
         tight = adjacency != REPLACE_ONE or all(self.net.leaf_parents)
         return Sensitivity(int(one.value) * self.price, adjacency, tight)
 
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        """Return an upper bound of the squared L2 sensitivity.
+
+        In squares of `units`, it is 2 for a table and 6 for a leaf under replace-one: a
+        row's first sum changes by at most 2 units, and the others by at most `units`
+        each. Under add-remove it is 1 for a table, and 2 for a leaf.
+        """
+        one_of((self.adjacency,), adjacency=adjacency)
+        table, leaf = (2, 6) if adjacency == REPLACE_ONE else (1, 2)
+        tables = len(self.counts.measured.groups)
+        squares = table * tables + leaf * len(self.rows)
+        return Sensitivity(squares * self.steps**2, adjacency, tight=False)
+
     @property
     def price(self) -> int:
         """The number of tables that would have the same sensitivity: 2 for a leaf."""

@@ -17,7 +17,8 @@ from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, Changes, Columns, FamilyStatistic
+from dpjax.statistics.base import STATISTICS, Columns
+from dpjax.statistics.family_statistic import Changes, FamilyStatistic
 
 _UNITS = 1 << 10
 _MOST_UNITS = 1 << 16

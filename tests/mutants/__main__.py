@@ -41,7 +41,7 @@ NOTICED = (
     "ValueError: the noise table must keep the ratio",  # the library's own certificate
     "ValueError: the noise table must keep Rényi divergences",  # and that of Gaussians
     "ValueError: `groups` must have the numbers of points",  # and that of K-norm noise
-    "ValueError: `temperature` must be at least what epsilon",  # and its own price
+    "ValueError: `temperature` must be at least what the budget",  # and its own price
 )
 PLUGIN = """import pathlib, dpjax
 assert pathlib.Path(dpjax.__file__).parents[1] == pathlib.Path(__file__).parent

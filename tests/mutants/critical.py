@@ -166,12 +166,13 @@ FUNCTIONS = {
         "Star.steps", "Star.rows_by_class", "Star.ball", "balls",
     ),
     "mechanisms/sampling_loss.py": (
-        "limit_loss", "sample_loss", "_variable_loss", "_replaced", "_moved", "_added",
+        "heat_of", "spent_at", "sample_cost", "_variable_share",
+        "_variable_loss", "_replaced", "_moved", "_added",
         "_log_sum", "lowest_temperature", "grids_of_omega", "grids_of_share",
         "choose_share",
     ),
     "mechanisms/network_posterior_sampler.py": (
-        "NetworkPosteriorSampler.posterior",
+        "NetworkPosteriorSampler.of",
         "NetworkPosteriorSampler.from_description", "NetworkPosteriorSampler.loss",
         "NetworkPosteriorSampler.draw_with", "NetworkPosteriorSampler._rows",
         "NetworkPosteriorSampler._exponent", "NetworkPosteriorSampler._checked",
@@ -180,11 +181,11 @@ FUNCTIONS = {
         "ParameterGrid.__post_init__", "ParameterGrid._refuse_unbounded",
         "ParameterGrid.tables",
         "ParameterGrid.scores", "ParameterGrid.widest", "ParameterGrid._widest_of_one",
-        "_integers", "widest_grid", "ParameterGrid.sample_loss",
-        "ParameterGrid.posterior_scores",
+        "_integers", "widest_grid", "ParameterGrid.sample_cost",
+        "ParameterGrid.posterior_scores", "ParameterGrid._loss", "ParameterGrid._share",
     ),
     "mechanisms/family_posterior_sampler.py": (
-        "FamilyPosteriorSampler.calibrate",
+        "FamilyPosteriorSampler.of",
         "FamilyPosteriorSampler.loss", "FamilyPosteriorSampler.draw_with",
         "FamilyPosteriorSampler.scores", "FamilyPosteriorSampler.from_description",
     ),
@@ -194,7 +195,7 @@ FUNCTIONS = {
         "largest_rate", "_exponential_below",
     ),
     "mechanisms/cell_mass.py": (
-        "CellMass.calibrate", "CellMass.draw", "CellMass.scores",
+        "CellMass.of", "CellMass.draw", "CellMass.scores",
     ),
     "releases/publish.py": (
         "release", "budget_for", "_statistic", "refuse_empty",
@@ -228,7 +229,7 @@ FUNCTIONS = {
         "RegressionGrid._likelihood_diameter", "RegressionGrid._likelihood_radius",
         "GaussianGrid.grid",
     ),
-    "statistics/base.py": ("FamilyStatistic.counts_levels",),
+    "statistics/family_statistic.py": ("FamilyStatistic.counts_levels",),
     "mechanisms/base.py": (
         "PosteriorSampler.__check_init__", "PosteriorSampler.draw", "tables_of",
         "all_tables",
@@ -269,7 +270,6 @@ Other refusals of an argument come before anything is drawn, and need none.
 
 _LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
 _CHOICE = "which of several is taken: what it costs is derived from it, and checked"
-_SEARCH = "where a search starts or ends; its upper end is proved to be affordable"
 _ORDER = "the maximum is the same in any order, and no variable can be taken twice"
 _TEXT = "a text, or an array handed on as it is"
 
@@ -277,7 +277,7 @@ _FOURIER = "statistics/fourier_sensitivity.py:"
 _SAMPLING_LOSS = "mechanisms/sampling_loss.py:"
 _SAMPLING = "mechanisms/sampling_recipes.py:"
 _MOMENTS = "families/moment_grids.py:"
-_FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.calibrate"
+_FAMILY = "mechanisms/family_posterior_sampler.py:FamilyPosteriorSampler.of"
 EXEMPT = {
     ("data/sources/queries.py:Query._with_keys", "if made.is_pyspark():"): (
         "the tests of Spark are thorough, and take its start each"
@@ -325,8 +325,7 @@ EXEMPT = {
     ("privacy/rounding.py:_within_range", "limit ="): (
         "a budget of any size is charged as it is"
     ),
-    (_SAMPLING_LOSS + "lowest_temperature", "low ="): _SEARCH,
-    (_SAMPLING_LOSS + "lowest_temperature", "while n is not None"): _SEARCH,
+    (_SAMPLING_LOSS + "choose_share", "for share in"): _CHOICE,
     (_SAMPLING_LOSS + "choose_share", "risks = []"): _CHOICE,
     (_SAMPLING_LOSS + "choose_share", "risks.append("): _CHOICE,
     (
@@ -338,7 +337,7 @@ EXEMPT = {
     ),
     ("mechanisms/parameter_grid.py:widest_grid", "for grid in grids:"): _CHOICE,
     (_FAMILY, "lowest_used ="): _CHOICE,
-    ("statistics/base.py:FamilyStatistic.counts_levels", "family ="): _LOUD,
+    ("statistics/family_statistic.py:FamilyStatistic.counts_levels", "family ="): _LOUD,
     (_SAMPLING + "_FromPosterior.mechanism", "common |="): _LOUD,
     (_SAMPLING + "MapCells.mechanism", "options ="): _LOUD,
     (_MOMENTS + "RegressionGrid._likelihood_radius", "nearest ="): (

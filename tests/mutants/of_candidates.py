@@ -39,8 +39,8 @@ MUTANTS = (
         "bound loosened",
         "candidates: a file may claim less than its samples cost",
         "mechanisms/hidden_markov_sampler.py",
-        "return self.samples * widest / self.temperature",
-        "return widest / self.temperature",
+        "return one.repeated(self.samples).bound",
+        "return one.bound",
         _FILES,
     ),
 )

@@ -152,7 +152,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "levels: multiples of counts are a table",
-        "statistics/base.py",
+        "statistics/family_statistic.py",
         "exact = family.lattice == 1 and self.steps == 1 and",
         "exact = family.lattice == 1 and",
         (_IN + "test_only_exact_counts_of_levels_are_a_table",),
@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "levels: the sum of a coin is a table",
-        "statistics/base.py",
+        "statistics/family_statistic.py",
         "self.steps == 1 and family.complement is None",
         "self.steps == 1",
         (_IN + "test_only_exact_counts_of_levels_are_a_table",),
@@ -177,16 +177,16 @@ MUTANTS = (
         "ε doubled",
         "chosen cells: of twice the budget",
         "mechanisms/cell_choice.py",
-        "layout, cost.epsilon, cost.adjacency,",
-        "layout, 2 * cost.epsilon, cost.adjacency,",
+        "layout, cost,\n",
+        "layout, cost.repeated(2),\n",
         (_CHOICES + "test_chosen_cells_have_a_smaller_expected_error",),
     ),
     Mutant(
         "branch left out",
         "chosen cells: a recipe of twice the budget",
         "mechanisms/sampling_recipes.py",
-        "return choose_cells(layout, cost, n, **options)",
-        "return choose_cells(layout, cost.repeated(2), n, **options)",
+        "return choose_cells(layout, budget, n, **options)",
+        "return choose_cells(layout, budget.repeated(2), n, **options)",
         (_CHOICES + "test_a_recipe_for_cells_chooses_what_is_not_given",),
     ),
     Mutant(
@@ -216,7 +216,7 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "levels: numbers beyond 0 and 1 are a table",
-        "statistics/base.py",
+        "statistics/family_statistic.py",
         "return exact and family.ranges() == ((0.0, 1.0),) * self.length",
         "return exact",
         (_IN + "test_only_exact_counts_of_levels_are_a_table",),

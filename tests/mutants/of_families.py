@@ -147,9 +147,8 @@ MUTANTS = (
         "sensitivity halved",
         "family posterior: half of the loss at a public n",
         _FAMILY_LOSS,
-        "return min(limit, Fraction(math.ceil(max(losses) * _ROUNDING), _ROUNDING))",
-        "return min(limit / 2, Fraction(math.ceil(max(losses) * "
-        "_ROUNDING), _ROUNDING))",
+        "min(limit, self._loss(*of))",
+        "min(limit / 2, self._loss(*of))",
         (
             _IN_SAMPLING_COSTS
             + "test_at_a_public_n_a_family_costs_what_the_worst_neighbours_lose",

@@ -6,7 +6,12 @@ _TABLES = "noise/gaussian_tables.py"
 _DRAWS = "noise/discrete_gaussian.py"
 _MECHANISM = "mechanisms/discrete_gaussian.py"
 _ZCDP = "privacy/concentrated.py"
+_BASE = "mechanisms/gaussian_noise.py"
+_WIDE = "noise/wide_gaussian.py"
 _HERE = "tests/test_discrete_gaussian.py::"
+_IN_WIDE = "tests/test_wide_gaussian.py::"
+_CANDIDATES = _IN_WIDE + "test_candidates_have_a_discrete_laplace_distribution"
+_ACCEPTED = _IN_WIDE + "test_candidates_are_accepted_as_the_distribution_wants[9/5]"
 _IN_ZCDP = "tests/test_zcdp.py::"
 _OF_SQUARES = "tests/test_squared_sensitivity.py::"
 _EXACT = _OF_SQUARES + "test_of_counts_and_fourier_coefficients_it_is_exact"
@@ -192,7 +197,7 @@ MUTANTS = (
     Mutant(
         "bound loosened",
         "Gaussian: a budget of ε is taken for one of ρ",
-        _MECHANISM,
+        _BASE,
         "        if budget.kind != ZCDP.kind:\n",
         "        if budget is None:\n",
         (_HERE + "test_gaussian_noise_needs_a_budget_of_its_kind",),
@@ -201,8 +206,8 @@ MUTANTS = (
         "bound loosened",
         "zCDP: a group of k costs k",
         _ZCDP,
-        'return {"rho": k**2 * self.rho}',
-        'return {"rho": k * self.rho}',
+        'return {"rho": written(k**2 * self.rho)}',
+        'return {"rho": written(k * self.rho)}',
         (_IN_ZCDP + "test_a_group_of_k_costs_k_squared",),
     ),
     Mutant(
@@ -307,7 +312,7 @@ MUTANTS = (
     Mutant(
         "wrong adjacency",
         "Gaussian: a guarantee for the other one",
-        _MECHANISM,
+        _BASE,
         "return ZCDP(self._exact_budget(), self.adjacency)",
         'return ZCDP(self._exact_budget(), "add-remove")',
         (_HERE + "test_the_guarantee_is_the_fraction_that_was_given",),
@@ -463,5 +468,108 @@ MUTANTS = (
         "return lax.while_loop(lambda x: jnp.any(x[3] < size), complete, start)[1]",
         "return noise",
         ("tests/test_discrete_laplace.py::test_overflows_are_redrawn_bit_for_bit",),
+    ),
+    Mutant(
+        "ε doubled",
+        "wide Gaussian: noise of twice the ρ",
+        "mechanisms/wide_gaussian.py",
+        "counts, variance = base.on_host(exact), 1 / (2 * self._rate)",
+        "counts, variance = base.on_host(exact), 1 / (4 * self._rate)",
+        (_IN_WIDE + "test_the_noise_is_that_of_the_budget",),
+    ),
+    Mutant(
+        "float noise",
+        "wide Gaussian: rounded normal noise is published",
+        "mechanisms/wide_gaussian.py",
+        "[wide_gaussian.draw(variance, system_bits) for _ in range(counts.size)]",
+        "np.round(np.random.default_rng(0).normal(0, variance**0.5, counts.size))",
+        (_IN_WIDE + "test_the_noise_is_that_of_the_budget",),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: candidates are accepted by their distance from 0",
+        _WIDE,
+        "centre = variance / scale",
+        "centre = Fraction(0)",
+        (_ACCEPTED,),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: half the variance",
+        _WIDE,
+        "centre) ** 2 / (2 * variance), bits)",
+        "centre) ** 2 / variance, bits)",
+        (_ACCEPTED,),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: 0 is drawn with either sign",
+        _WIDE,
+        "if size or not negative:",
+        "if size or negative < 2:",
+        (_CANDIDATES,),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: all steps are one",
+        _WIDE,
+        "size, negative = rest + scale * steps, bits(1)",
+        "size, negative = rest + scale * min(steps, 1), bits(1)",
+        (_CANDIDATES,),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: a step too few of a coin",
+        _WIDE,
+        "while _below(step * rate.denominator, bits) < rate.numerator:",
+        "while _below(step * rate.denominator, bits) <= rate.numerator:",
+        (_IN_WIDE + "test_a_coin_falls_with_the_exact_probability[1/3]",),
+    ),
+    Mutant(
+        "law changed",
+        "wide Gaussian: integers beyond a limit are folded",
+        _WIDE,
+        "while (found := bits(length) if length else 0) >= limit:\n"
+        "        pass\n"
+        "    return found",
+        "found = bits(length) if length else 0\n    return found % limit",
+        (_IN_WIDE + "test_integers_below_a_limit_are_equally_likely",),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "Gaussian: the largest number of a family alone changes",
+        "statistics/family_statistic.py",
+        "squares = sum(most**2 for _, most in self.changes)",
+        "squares = max(most**2 for _, most in self.changes)",
+        (
+            _IN_WIDE
+            + "test_squares_of_sums_are_bounded_number_by_number[gaussian-add-remove]",
+        ),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "Gaussian: a leaf changes as a table does",
+        "statistics/mixed_totals.py",
+        "table, leaf = (2, 6) if adjacency == REPLACE_ONE else (1, 2)",
+        "table, leaf = (2, 2) if adjacency == REPLACE_ONE else (1, 1)",
+        (_IN_WIDE + "test_squares_of_tables_and_leaves_are_bounded[add-remove]",),
+    ),
+    Mutant(
+        "law changed",
+        "Gaussian: the noise of leaves is not in records",
+        "noise/laws.py",
+        "GaussianLaw(jnp.asarray(self.h) * unit**2, discrete=False)",
+        "GaussianLaw(jnp.asarray(self.h) * unit, discrete=False)",
+        (_IN_WIDE + "test_noise_in_another_unit_has_the_density_of_the_quotient",),
+    ),
+    Mutant(
+        "law changed",
+        "Gaussian: event counts below 0 are taken for 0",
+        "event_logs/noisy_cells.py",
+        "least = int(counts.min(initial=0)) if normal else 0",
+        "least = 0",
+        (
+            "tests/test_hidden_markov_noise.py::test_numbers_with_gaussian_noise_are_looked_up_below_zero_too",
+        ),
     ),
 )

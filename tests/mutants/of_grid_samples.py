@@ -13,8 +13,8 @@ MUTANTS = (
         "branch left out",
         "samplers: a mechanism that costs more than it says",
         "mechanisms/base.py",
-        "if self.loss > self.cost.epsilon:",
-        "if self.loss > 2 * self.cost.epsilon:",
+        'if self.loss > per_row(self.cost, "budget").bound:',
+        'if self.loss > 2 * per_row(self.cost, "budget").bound:',
         (
             _IN_SAMPLING_LAWS
             + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",
@@ -24,7 +24,7 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: many samples, each with the whole budget",
         _GRID_POSTERIOR,
-        "each = budget / samples",
+        "each = budget.share(Fraction(1, samples))",
         "each = budget",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
@@ -32,8 +32,8 @@ MUTANTS = (
         "ε doubled",
         "grid posterior: ω chosen for twice the budget",
         _GRID_POSTERIOR,
-        "choose_share(layout, units, each, adjacency,",
-        "choose_share(layout, units, 2 * each, adjacency,",
+        "choose_share(layout, units, each, n,",
+        "choose_share(layout, units, each.repeated(2), n,",
         (
             _IN_GRID_POSTERIOR
             + "test_of_truncation_and_temperature_either_gives_the_other",
@@ -51,7 +51,7 @@ MUTANTS = (
         "wrong adjacency",
         "grid posterior: the guess of a private n is taken for it",
         _GRID_POSTERIOR,
-        "public = adjacency == REPLACE_ONE and not tempered_prior\n"
+        "public = budget.adjacency == REPLACE_ONE and not tempered_prior\n"
         "        n = n if public else None\n",
         "n = n\n",
         (_IN_SAMPLING_COSTS + "test_a_private_number_of_records_moves_no_cost",),
@@ -60,8 +60,8 @@ MUTANTS = (
         "ε doubled",
         "grid posterior: the temperature of twice the budget",
         _GRID_POSTERIOR,
-        "sampling_loss.lowest_temperature(limit, each, loss, n)",
-        "sampling_loss.lowest_temperature(limit, 2 * each, loss, n)",
+        "sampling_loss.lowest_temperature(each, cost, n)",
+        "sampling_loss.lowest_temperature(each.repeated(2), cost, n)",
         (
             _IN_GRID_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
@@ -90,8 +90,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: one sample of many, at a given T",
         _GRID_POSTERIOR,
-        "spent = budget if derived else min(budget, samples * loss(used))",
-        "spent = budget if derived else min(budget, loss(used))",
+        "spent_at(budget, cost(used, n=n).repeated(samples))",
+        "spent_at(budget, cost(used, n=n))",
         (_IN_SAMPLING_COSTS + "test_many_samples_share_the_budget[replace-one]",),
     ),
     Mutant(
@@ -109,8 +109,8 @@ MUTANTS = (
         "wrong adjacency",
         "grid posterior: a file's map at a public n",
         _GRID_POSTERIOR,
-        "None if tempered_prior else n,\n            PureDP.of(cost)",
-        "n,\n            PureDP.of(cost)",
+        "None if tempered_prior else n,\n            cost,",
+        "n,\n            cost,",
         (
             _IN_SAMPLING_LAWS
             + "test_a_mechanism_is_not_made_for_a_little_less_than_it_costs",

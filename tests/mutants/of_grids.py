@@ -12,8 +12,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: the dearest variable instead of all",
         _SAMPLING_LOSS,
-        "total = sum((grid.log_range for grid, _ in rows), Fraction(0))",
-        "total = max(grid.log_range for grid, _ in rows)",
+        "return first.composed(*others)",
+        "return first.largest(*others)",
         (
             _IN_SAMPLING_COSTS
             + "test_more_levels_and_a_private_number_are_charged_their_limit",
@@ -23,8 +23,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: one variable at a public n",
         _SAMPLING_LOSS,
-        "return sum(losses, Fraction(0))",
-        "return max(losses)",
+        "first, *others = costs",
+        "first, *others = costs if n is None else costs[:1]",
         (
             _IN_GRID_POSTERIOR
             + "test_no_output_tells_neighbours_apart_by_more_than_epsilon",
@@ -34,8 +34,8 @@ MUTANTS = (
         "wrong adjacency",
         "grid posterior: the loss at a private n",
         _SAMPLING_LOSS,
-        "if n is None or adjacency != REPLACE_ONE:",
-        "if n is None:",
+        "if n is not None and replaced and grid.levels == 2:",
+        "if n is not None and grid.levels == 2:",
         (
             _IN_SAMPLING_COSTS
             + "test_more_levels_and_a_private_number_are_charged_their_limit",
@@ -45,8 +45,8 @@ MUTANTS = (
         "branch left out",
         "grid posterior: more levels are charged as two",
         _SAMPLING_LOSS,
-        "    if grid.levels > 2:\n        return limit\n",
-        "",
+        "if n is not None and replaced and grid.levels == 2:",
+        "if n is not None and replaced:",
         (
             _IN_SAMPLING_COSTS
             + "test_more_levels_and_a_private_number_are_charged_their_limit",
@@ -159,8 +159,8 @@ MUTANTS = (
         "sensitivity halved",
         "truncation: half of the temperature in the limit",
         _SAMPLING_LOSS,
-        "high = math.ceil(limit / epsilon * _STEP)",
-        "high = math.ceil(limit / epsilon * _STEP / 2)",
+        "        high += 1\n    low = 0\n",
+        "        high += 1\n    low, high = 0, high // 2\n",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -170,8 +170,8 @@ MUTANTS = (
         "bound loosened",
         "truncation: temperatures rounded down",
         _SAMPLING_LOSS,
-        "high = math.ceil(limit / epsilon * _STEP)",
-        "high = math.floor(limit / epsilon * _STEP)",
+        "        high += 1\n    low = 0\n",
+        "        break\n    low = 0\n",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -181,8 +181,9 @@ MUTANTS = (
         "bound loosened",
         "truncation: a loss a thousandth above ε",
         _SAMPLING_LOSS,
-        "loss(Fraction(middle, _STEP)) <= epsilon",
-        "loss(Fraction(middle, _STEP)) <= epsilon * Fraction(1001, 1000)",
+        "affordable = cost(Fraction(middle, _STEP), n=n).fits(budget)",
+        "more = budget.share(Fraction(1001, 1000))\n"
+        "        affordable = cost(Fraction(middle, _STEP), n=n).fits(more)",
         (
             _IN_SAMPLING_COSTS
             + "test_the_lowest_temperature_keeps_the_budget_and_none_lower_does",
@@ -203,7 +204,7 @@ MUTANTS = (
         "branch left out",
         "truncation: shares of any cost",
         _SAMPLING_LOSS,
-        "if at is None or needed <= at:",
+        "if at is None or sample_cost(grids, at, budget).fits(budget):",
         "if True:",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
     ),
@@ -211,8 +212,8 @@ MUTANTS = (
         "ε doubled",
         "truncation: for twice the budget",
         _SAMPLING_LOSS,
-        "needed = limit_loss(grids, Fraction(1), adjacency) / epsilon",
-        "needed = limit_loss(grids, Fraction(1), adjacency) / (2 * epsilon)",
+        "sample_cost(grids, at, budget).fits(budget)",
+        "sample_cost(grids, at, budget).fits(budget.repeated(2))",
         (_IN_SAMPLING_COSTS + "test_a_truncation_for_a_temperature_costs_what_it_may",),
     ),
     Mutant(

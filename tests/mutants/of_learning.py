@@ -219,8 +219,8 @@ MUTANTS = tuple(
             "bound loosened",
             "a draw costs half of ρ",
             "privacy/concentrated.py",
-            "rho=epsilon**2 / 8)",
-            "rho=epsilon**2 / 16)",
+            "rho=epsilon**2 / 8 * part)",
+            "rho=epsilon**2 / 16 * part)",
             _HERE + "test_a_draw_loses_at_most_epsilon_and_much_of_it[add-remove]",
         ),
         (

@@ -40,8 +40,8 @@ MUTANTS = (
         "law changed",
         "leaves: the noise of counts has the scale of the sums",
         _PARTS,
-        "noise = NumbersWithNoise(rates * statistic.steps, released.mechanism)",
-        "noise = NumbersWithNoise(rates, released.mechanism)",
+        "noise = NumbersWithNoise(law.continuous(statistic.steps), released.mechanism)",
+        "noise = NumbersWithNoise(law.continuous(1), released.mechanism)",
         (_AFTER + "test_the_noise_of_counts_is_in_records",),
     ),
     Mutant(

@@ -27,7 +27,7 @@ MUTANTS = (
     Mutant(
         "law changed",
         "own models: a total is not in the release's units",
-        "statistics/base.py",
+        "statistics/family_statistic.py",
         "return scaled * self.steps",
         "return scaled",
         (_IN + "test_totals_are_in_the_units_of_the_data[replace-one-laplace]",),

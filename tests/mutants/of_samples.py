@@ -18,8 +18,8 @@ MUTANTS = (
         "sensitivity halved",
         "grid posterior: a replaced record costs as one more",
         "mechanisms/sampling_loss.py",
-        "return total * (2 if adjacency == REPLACE_ONE else 1) / temperature",
-        "return total / temperature",
+        "grid.log_range * (2 if replaced else 1) / temperature, ()",
+        "grid.log_range / temperature, ()",
         (_GRID + "test_figure_1_of_foulds_has_temperature_2_77",),
     ),
     Mutant(
@@ -42,8 +42,8 @@ MUTANTS = (
         "budget not charged",
         "grid posterior: many samples for the price of one",
         "mechanisms/network_posterior_sampler.py",
-        "return self.samples * sampling_loss.sample_loss(",
-        "return sampling_loss.sample_loss(",
+        "return one.repeated(self.samples).bound",
+        "return one.bound",
         (_GRID + "test_many_samples_cost_many_times_as_much",),
     ),
     Mutant(
@@ -111,8 +111,8 @@ MUTANTS = (
         "sensitivity halved",
         "cells of a posterior: a replaced record costs as one more",
         "mechanisms/cell_mass.py",
-        "width = (2 if adjacency == REPLACE_ONE else 1) * grid.log_range / exact",
-        "width = grid.log_range / exact",
+        "moved = 2 if budget.adjacency == REPLACE_ONE else 1",
+        "moved = 1",
         ("tests/test_cell_mass.py::" + _TOLD_APART + "[coin 1/3 3 1-replace-one]",),
     ),
     Mutant(

@@ -13,6 +13,7 @@ AUDITED = (
     *("sums-poisson", "sums-gaussian", "k-norm-sums", "mixed-totals"),
     *("posterior-grid", "map-grid", "map-cells", "poisson-grid"),
     *("gaussian-grid", "regression-grid", "multivariate-grid", "hmm-candidates"),
+    *("posterior-rho", "map-cells-rho", "poisson-rho", "hmm-rho"),
     *("posterior-sample", "regression-sample", "release-counts"),
     *("release-persons", "release-samples", "paid-chain", "paid-choice"),
     *("paid-barker", "paid-table", "paid-hmm", "simulated-laplace"),

@@ -49,7 +49,7 @@ COMMON: dict[str, dict[str, Any]] = {
         "privacy",
     },
     "--delta": {
-        "help": "with epsilon, for the mechanisms gaussian and auto: the rho to spend "
+        "help": "with epsilon, for gaussian noise, auto and samples: the rho to spend "
         "is the one that implies (epsilon, delta)-differential privacy",
     },
     "--adjacency": {

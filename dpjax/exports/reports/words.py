@@ -45,8 +45,11 @@ _MECHANISMS = {
     "to all counts and totals.",
     "split-discrete-laplace": "Whole numbers with discrete Laplace distributions are "
     "added to all counts and totals, and each table has its own part of the budget.",
-    "discrete-gaussian": "Whole numbers with a discrete Gaussian distribution are "
-    "added to all counts and totals.",
+    **dict.fromkeys(
+        ("discrete-gaussian", "wide-gaussian"),
+        "Whole numbers with a discrete Gaussian distribution are added to all counts "
+        "and totals.",
+    ),
     "k-norm": "Whole numbers are added to all counts, with a distribution that has the "
     "shape of the change that one record can make.",
     "family-k-norm": "Whole numbers are added to all totals, with a distribution that "

@@ -26,11 +26,11 @@ from dpjax.families.gaussian import NormalInverseGammaParameters
 from dpjax.families.log_densities import log_gamma_ratio
 from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
 from dpjax.mechanisms import Mechanism, MechanismWithLaw
-from dpjax.noise import LaplaceLaw, laplace
+from dpjax.noise import NoiseLaw
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy
 from dpjax.posteriors.hidden_totals.mixture import ConjugateMixture
 from dpjax.posteriors.hidden_totals.total_walk import all_walks
-from dpjax.posteriors.laws import laplace_law
+from dpjax.posteriors.laws import noise_of
 from dpjax.privacy import ADD_REMOVE, Adjacency, Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals, Sufficient
@@ -41,16 +41,16 @@ _CHAINS = {"chains": 4, "warmup": 200, "draws": 300}
 
 
 class NumbersWithNoise(MechanismWithLaw):
-    """Some numbers of a release with Laplace noise, in a unit of their own.
+    """Some numbers of a release with independent noise, in a unit of their own.
 
     The noise is treated as continuous: its lattice is much finer than the noise.
 
     Args:
-        rate: inverse scale of the noise of each number.
+        law: the continuous distribution of the noise of each number.
         whole: the mechanism of the release, whose adjacency and cost these are.
     """
 
-    rate: Float[Array, " m"]
+    law: NoiseLaw
     whole: Mechanism
 
     @property
@@ -61,18 +61,24 @@ class NumbersWithNoise(MechanismWithLaw):
     def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
         """Add an independent draw of noise to each number of `exact`."""
         typed_key(key=key)
-        rates = jnp.broadcast_to(self.rate, exact.shape)
-        return exact.astype(float) + laplace.sample(key, 1.0, exact.shape) / rates
+        return exact.astype(float) + self.law.simulate(key, exact.shape)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
     ) -> Float[Array, "*shape"]:
         """Return the log-density of each released number, given the exact numbers."""
-        return self.noise(released.shape).log_prob(released, exact)
+        return self.law.log_prob(released, exact)
 
-    def noise(self, shape: tuple[int, ...]) -> LaplaceLaw:
-        """Return the continuous Laplace distribution of the noise, of shape `shape`."""
-        return LaplaceLaw(jnp.broadcast_to(self.rate, shape), discrete=False)
+    def noise_scale(self, released: Real[Array, "*batch m"]) -> Float[Array, "..."]:
+        """Return the scale of Laplace noise of equal variance, for each number."""
+        deviation = self.law.normal_deviation()
+        if deviation is None:
+            return super().noise_scale(released)
+        return deviation / np.sqrt(2)
+
+    def noise(self, shape: tuple[int, ...]) -> NoiseLaw:
+        """Return the continuous distribution of the noise of the numbers."""
+        return self.law
 
     def guarantee(self) -> Guarantee:
         """Return the privacy cost of the whole release."""
@@ -194,9 +200,10 @@ def leaf_posteriors(
     over = (Interval("z", -1.0, 1.0),)
     row = Sufficient.of("gaussian", over, ADD_REMOVE, statistic.steps)
     if aware:
-        rate = jnp.broadcast_to(laplace_law(released).rate, released.values.shape)
-        rates = jnp.concatenate(statistic.split(rate)[1])
-        found, accepted = _walks(key, noisy, rates, joined, row, released.mechanism)
+        places = statistic.split(jnp.arange(released.values.size))[1]
+        law = noise_of(released).continuous(1)
+        law = law.of(np.concatenate(places).astype(int))
+        found, accepted = _walks(key, noisy, law, joined, row, released.mechanism)
     else:
         found, accepted = _plug_in(noisy, joined, row), jnp.ones((len(noisy), 1, 1))
     posteriors, start = {}, 0
@@ -216,18 +223,18 @@ def leaf_posteriors(
 def _walks(
     key: Key,
     noisy: Float[Array, "r 3"],
-    rates: Float[Array, "r 3"],
+    laws: NoiseLaw,
     priors: NormalInverseGammaParameters,
     row: Sufficient,
     whole: Mechanism,
 ) -> tuple[NormalInverseGammaParameters, Float[Array, "r chains kinds"]]:
-    def walk(key, noisy, rate, prior):
-        noise = NumbersWithNoise(rate, whole)
+    def walk(key, noisy, law, prior):
+        noise = NumbersWithNoise(law, whole)
         hidden = HiddenTotal(((Noisy(noisy, noise),),), None, prior, row, _UNIT)
         parameters, _, _, accepted = all_walks(key, hidden, **_CHAINS)
         return parameters, accepted
 
-    return jax.vmap(walk)(jr.split(key, len(noisy)), noisy, rates, priors)
+    return jax.vmap(walk)(jr.split(key, len(noisy)), noisy, laws, priors)
 
 
 @eqx.filter_jit

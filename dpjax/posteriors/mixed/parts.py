@@ -16,7 +16,7 @@ from dpjax.families import Gaussian, NormalInverseGammaParameters
 from dpjax.families.conjugate_base import as_arrays
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.laws import laplace_law
+from dpjax.posteriors.laws import noise_of
 from dpjax.posteriors.mixed.leaves import NumbersWithNoise, leaf_posteriors
 from dpjax.posteriors.mixed.posterior import MixedPosterior
 from dpjax.posteriors.random_fields import field
@@ -70,10 +70,9 @@ def posterior_of_parts(
 def counts_of(released: Released) -> Released:
     """Return the release of the counts alone, in units of records."""
     statistic: Any = released.statistic
-    values, rate = jnp.asarray(released.values, float), laplace_law(released).rate
-    rates = jnp.broadcast_to(rate, values.shape)[: statistic.counts.length]
-    noise = NumbersWithNoise(rates * statistic.steps, released.mechanism)
-    counts, _ = statistic.split(values)
+    law = noise_of(released).of(slice(statistic.counts.length))
+    noise = NumbersWithNoise(law.continuous(statistic.steps), released.mechanism)
+    counts, _ = statistic.split(jnp.asarray(released.values, float))
     return Released(counts, statistic.counts, noise, released.n)
 
 

@@ -1,0 +1,92 @@
+r"""The discrete Gaussian distribution $P(Z = z) \propto e^{-z^2 / 2\sigma^2}$, any σ.
+
+Python integers and random bits alone decide a draw, so that its distribution is exact,
+without a table. The module is for noise that is too wide for a table, and draws one
+number after another.
+"""
+
+__all__ = ["LEAST", "draw", "simulate"]
+
+import math
+from fractions import Fraction
+
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Int32
+
+from dpjax._types import Key, Scalars
+from dpjax.noise.exact_choice import Bits
+
+LEAST = Fraction(1, 2**47)  # of 1 / 2σ², so that σ is at most 2^23
+
+
+def simulate(key: Key, h: Scalars, shape: tuple[int, ...]) -> Int32[Array, "..."]:
+    r"""Draw rounded normal noise with the variance $1 / 2h$, for studies.
+
+    Floats leak data in their low-order bits: draw noise to publish with `draw`.
+    """
+    sigma = jnp.sqrt(0.5 / jnp.asarray(h, float))
+    return jnp.round(sigma * jr.normal(key, shape)).astype(jnp.int32)
+
+
+def draw(variance: Fraction, bits: Bits) -> int:
+    r"""Draw one integer with the exact distribution, given its parameter σ².
+
+    A candidate y has the probability $\propto e^{-|y| / t}$ with t = ⌊σ⌋ + 1, and is
+    accepted with the probability $e^{-(|y| - \sigma^2 / t)^2 / 2\sigma^2}$.
+
+    Args:
+        variance: σ² > 0.
+        bits: source of random bits. How many are used depends on the noise.
+
+    Reference:
+        Canonne, Kamath & Steinke (NeurIPS 2020), Algorithm 3.
+    """
+    scale = math.isqrt(math.floor(variance)) + 1
+    centre = variance / scale
+    while True:
+        candidate = _laplace(scale, bits)
+        if _decays((abs(candidate) - centre) ** 2 / (2 * variance), bits):
+            return candidate
+
+
+def _laplace(scale: int, bits: Bits) -> int:
+    """Draw y with probability proportional to e^(-|y| / scale).
+
+    Reference:
+        Canonne, Kamath & Steinke (NeurIPS 2020), Algorithm 2.
+    """
+    while True:
+        rest = _below(scale, bits)
+        if not _decays(Fraction(rest, scale), bits):
+            continue
+        steps = 0
+        while _decays(Fraction(1), bits):
+            steps += 1
+        size, negative = rest + scale * steps, bits(1)
+        if size or not negative:
+            return -size if negative else size
+
+
+def _decays(rate: Fraction, bits: Bits) -> bool:
+    """Return True with the probability e^-rate, for a rate ≥ 0.
+
+    Reference:
+        Canonne, Kamath & Steinke (NeurIPS 2020), Algorithm 1.
+    """
+    while rate > 1:
+        if not _decays(Fraction(1), bits):
+            return False
+        rate -= 1
+    step = 1
+    while _below(step * rate.denominator, bits) < rate.numerator:
+        step += 1
+    return step % 2 == 1
+
+
+def _below(limit: int, bits: Bits) -> int:
+    """Draw a uniform integer from 0 to limit - 1."""
+    length = (limit - 1).bit_length()
+    while (found := bits(length) if length else 0) >= limit:
+        pass
+    return found
