@@ -12,7 +12,13 @@ import numpy as np
 from benchmarks.report import Row, shown
 from benchmarks.timing import medians
 from dpjax._types import Key
-from dpjax.noise import discrete_laplace, laplace, tables
+from dpjax.noise import (
+    discrete_gaussian,
+    discrete_laplace,
+    gaussian_tables,
+    laplace,
+    tables,
+)
 from dpjax.noise.keys import release_key, study_key
 
 TARGETS = {Fraction(1): 1.5, Fraction(1, 10): 2.5, Fraction(1, 100): 4.0}
@@ -42,6 +48,34 @@ def exact(draws: int) -> Iterator[Row]:
             ratio = seconds[name] / seconds["laplace"]
             unit = "× time of jax.random.laplace"
             yield Row("N1", case, ratio, unit, most, at_least=False, seconds=seconds)
+
+
+def gaussian(draws: int) -> Iterator[Row]:
+    """N1: exact discrete Gaussian noise beside exact discrete Laplace noise.
+
+    Their variances are equal, and so are their keys.
+    """
+    counts = jnp.zeros(draws, jnp.int32)
+    add = {x: jax.jit(x.add) for x in (discrete_gaussian, discrete_laplace)}
+    for sigma in (1, 10, 100):
+        rate = Fraction(1, 2 * sigma**2)
+        normal = gaussian_tables.build(rate, gaussian_tables.columns_shared(rate))
+        wide = tables.build(Fraction(round(1000 * 2**0.5 / sigma), 1000))
+        seconds = medians(
+            {
+                "gaussian": lambda t=normal: add[discrete_gaussian](
+                    study_key(0), t, counts
+                ),
+                "laplace": lambda t=wide: add[discrete_laplace](
+                    study_key(0), t, counts
+                ),
+            },
+            rounds=5,
+        )
+        case = f"{draws:,} exact Gaussian draws, σ = {sigma}"
+        ratio = seconds["gaussian"] / seconds["laplace"]
+        unit = "× time of exact Laplace draws of equal variance"
+        yield Row("N1", case, ratio, unit, 1.5, at_least=False, seconds=seconds)
 
 
 def simulated(draws: int) -> Iterator[Row]:
@@ -93,6 +127,7 @@ def bits(words: int) -> Iterator[Row]:
 def rows(full: bool = False) -> Iterator[Row]:
     """The exact law, the simulated one, bits alone; OpenDP is in bench_peers."""
     yield from exact(10_000_000)
+    yield from gaussian(10_000_000)
     yield from simulated(1 << (24 if full else 22))
     yield from bits(10_000_000)
 

@@ -7,7 +7,8 @@ predicts the target of the others. All learners see the same records and have th
 ε, for a record that is added or removed. mbi's Private-PGM gets Laplace noise on the
 same tables. MST, AIM and PrivBayes choose their own tables and make synthetic records,
 from which the same network is learned without noise; MST, AIM and our Gaussian noise
-are (ε, δ)-private, with δ = 1e-9. AIM has four rounds a variable, which take minutes;
+are (ε, δ)-private, with δ = 1e-9. `hierarchical` is the prior of our tables; without
+it, each cell has the prior 1. AIM has four rounds a variable, which take minutes;
 its default is 16. A peer that is not found gets a line that says so: MST and AIM are
 mst.py and aim.py of mbi's repository, and PrivBayes is that of DataSynthesizer; give
 their folders by PYTHONPATH.
@@ -60,14 +61,16 @@ def learned(net: dp.BayesNet, records) -> jnp.ndarray:
     return net.layout.normalise(counts.astype(float) + 1)
 
 
-def released(mechanism: str, net, records, epsilon, rng) -> dict[str, Any]:
+def released(
+    mechanism: str, net, records, epsilon, rng, prior: float | str = 1.0
+) -> dict[str, Any]:
     """Ours: a release, and its posterior by the default method."""
     near = "add-remove"
     budget = dp.privacy.budget_of(epsilon, near)
     if mechanism == "gaussian":
         budget = dp.privacy.zcdp_budget(near, epsilon=epsilon, delta=DELTA)
     one = dp.release(net, records, budget=budget, mechanism=mechanism)
-    return {"posterior": dp.posterior(one)}
+    return {"posterior": dp.posterior(one, prior=prior)}
 
 
 def private_pgm(net, records, epsilon, rng) -> dict[str, Any]:
@@ -146,6 +149,8 @@ def learners() -> dict[str, Callable]:
     """All that can be imported, by name."""
     ours = ("laplace", "k-norm", "auto", "gaussian")
     every: dict[str, Callable] = {f"dpjax {x}": partial(released, x) for x in ours}
+    prior = "hierarchical"
+    every |= {f"dpjax {x}, {prior}": partial(released, x, prior=prior) for x in ours}
     peers = {
         "Private-PGM, Laplace": (("mbi",), private_pgm),
         "MST": (("mbi", "pandas", "mst"), mst),
@@ -279,7 +284,7 @@ def main() -> None:
         print(f"{len(records)} records of {len(net.names)} variables, {rest} held out")
     every = learners()
     chosen = options.only or every
-    print(f"{'ε':<6}{'learner':<24}" + "".join(f"{x:>22}" for x in study.names), end="")
+    print(f"{'ε':<6}{'learner':<30}" + "".join(f"{x:>22}" for x in study.names), end="")
     print(" seconds")
     for epsilon in options.epsilons:
         for name in (x for x in every if x in chosen):
@@ -287,11 +292,11 @@ def main() -> None:
                 row = measured(every[name], study, epsilon, options.splits)
             except Exception as error:  # a peer that cannot have so little data or ε
                 row = f"  failed: {type(error).__name__}: {error!s:.60}"
-            print(f"{epsilon:<6}{name:<24}{row}", flush=True)
+            print(f"{epsilon:<6}{name:<30}{row}", flush=True)
     records, score = study.drawn(0, np.random.default_rng(0))
     plain = score(theta=learned(study.net, records))
     print(
-        f"{'∞':<6}{'one split, no privacy':<24}" + "".join(f"{x:>22.4f}" for x in plain)
+        f"{'∞':<6}{'one split, no privacy':<30}" + "".join(f"{x:>22.4f}" for x in plain)
     )
 
 

@@ -109,6 +109,11 @@ def test_gaussian_noise_is_compared_where_a_delta_is_given(key):
     cost = zcdp_budget("add-remove", epsilon=4, delta="1e-6", contributions=2)
     for name in ("gaussian", "gaussian, consistent", "gaussian, noise-aware"):
         assert names[name].choices == {"rho": float(cost.per_record().rho)}
+    budget = cost.per_record()
+    sampler = dp.mechanisms.NetworkPosteriorSampler.of(NET.layout, budget, prior="1")
+    of_rho = names["posterior-sample, ρ"].choices["temperature"]
+    assert of_rho == float(sampler.temperature)
+    assert of_rho != names["posterior-sample"].choices["temperature"]
     family = dp.statistics.Sufficient.of(
         "poisson", (dp.Interval("x", 0, 5),), "add-remove"
     )

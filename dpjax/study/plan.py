@@ -19,14 +19,8 @@ from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
-from dpjax.mechanisms import (
-    DiscreteGaussian,
-    KNorm,
-    Laplace,
-    Mechanism,
-    NetworkPosteriorSampler,
-)
-from dpjax.mechanisms.recipes import Recipe, recipe_of
+from dpjax.mechanisms import KNorm, Laplace, Mechanism, NetworkPosteriorSampler
+from dpjax.mechanisms.recipes import Gaussian, Recipe, recipe_of
 from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
 from dpjax.posteriors.priors import flatten
 from dpjax.privacy import (
@@ -35,6 +29,7 @@ from dpjax.privacy import (
     ZCDP,
     Adjacency,
     Epsilon,
+    Guarantee,
     PureDP,
     exact_epsilon,
     rows_of,
@@ -114,8 +109,8 @@ def plan(
             as the mean of an earlier posterior. None: tables are drawn uniformly.
         states: number of hidden states of an event log (`event_outlooks`), for the
             network of one. The error is that of a hidden Markov model.
-        delta: for a network, δ that would be acceptable. Gaussian noise is then
-            compared too, with the ρ from which (ε, δ) follows.
+        delta: for a network, δ that would be acceptable. Gaussian noise and samples
+            are then compared too, with the ρ from which (ε, δ) follows.
 
     Privacy:
         No data is used, so no privacy is lost.
@@ -145,7 +140,7 @@ def plan(
             cost = zcdp_budget(
                 adjacency, epsilon=budget, delta=delta, contributions=rows
             )
-            candidates |= _gaussian(what, n, cost.per_record(), prior)
+            candidates |= _of_rho(what, n, cost.per_record(), prior)
         for x in recipes:
             candidates[str(x)] = of_recipe(x, what, each, n, prior), {}
         key_data, key_noise = jr.split(jr.clone(key))
@@ -238,35 +233,40 @@ def _candidates(
         noise = KNorm.of(shaped, PureDP(epsilon, adjacency))
         groups = [float(x) for x in noise.epsilons]
         add("k-norm", shaped, noise.for_studies(), groups=groups)
-    for name, make in (
-        ("posterior-sample", NetworkPosteriorSampler.posterior),
-        ("map", NetworkPosteriorSampler.map),
-    ):
-        law = make(net.layout, epsilon, adjacency, n=public, prior=str(prior))
+    return candidates | _samples(net, n, PureDP(epsilon, adjacency), prior)
+
+
+def _samples(
+    net: BayesNet, n: int, cost: Guarantee, prior: float, suffix: str = ""
+) -> dict[str, tuple[TableLearner, dict]]:
+    """Return learners that draw tables at this cost for one row."""
+    public = n if cost.adjacency == REPLACE_ONE else None
+    candidates = {}
+    for name, tempered in (("posterior-sample", False), ("map", True)):
+        options = {"n": public, "prior": str(prior), "tempered_prior": tempered}
+        law = NetworkPosteriorSampler.of(net.layout, cost, **options)
         choices = {
             "temperature": float(law.temperature),
             "omega": sorted({float(omega) for omega in law.omegas()}),
         }
-        candidates[name] = SampledTables(counts, law.in_reals()), choices
+        learner = SampledTables(NetworkCounts(net), law.in_reals())
+        candidates[name + suffix] = learner, choices
     return candidates
 
 
-def _gaussian(
+def _of_rho(
     net: BayesNet, n: int, cost: ZCDP, prior: float
 ) -> dict[str, tuple[TableLearner, dict]]:
-    """Return learners from counts with Gaussian noise of this cost for one row."""
+    """Return learners by Gaussian noise and by samples, of this cost for one row."""
     counts, flat = NetworkCounts(net), jnp.asarray(prior, float)
     public = n if cost.adjacency == REPLACE_ONE else None
-    noise = DiscreteGaussian.of(counts, cost).for_studies()
-    choices = {"rho": float(cost.rho)}
-    return {
-        "gaussian" + suffix: (
-            ReleasedTables(counts, noise, flat, public, estimate),
-            choices,
-        )
-        for suffix, estimate in _ESTIMATES.items()
-        if _is_of_interest(estimate, counts, noise, public)
-    }
+    noise = Gaussian().mechanism(counts, cost, public)
+    candidates = _samples(net, n, cost, prior, ", ρ")
+    for suffix, estimate in _ESTIMATES.items():
+        if _is_of_interest(estimate, counts, noise, public):
+            learner = ReleasedTables(counts, noise, flat, public, estimate)
+            candidates["gaussian" + suffix] = learner, {"rho": float(cost.rho)}
+    return candidates
 
 
 def _is_of_interest(
