@@ -13,7 +13,7 @@ import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.exports import report
 from dpjax.exports.reports.words import implied_by, most_after, promises
-from dpjax.privacy import ZCDP, ApproximateDP, PureDP
+from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
 from tests.helpers.printed import documented
 
 EMPTY = {"meta", "path", "br"}
@@ -120,6 +120,14 @@ def test_an_event_log_is_reported_by_totals(log):
     half = np.subtract(months["upper"], months["count"])
     np.testing.assert_allclose(half, 1.959964 * np.array(months["sd"]), rtol=1e-5)
     assert months["month"] == [0, 1, 2]
+
+
+def test_an_event_log_with_gaussian_noise_has_intervals_of_its_variance(log):
+    rows = {"place": ["n"] * 9, "month": [0, 1, 2] * 3, "kind": ["a"] * 9}
+    budget = zcdp_budget("add-remove", rho="1/8")  # the squared sensitivity is 1: σ = 2
+    made = dp.release(log.net, rows, budget=budget)
+    kinds = report(made).content["results"]["tables"]["Events by kind"]
+    np.testing.assert_allclose(kinds["sd"], 2 * np.sqrt(6), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

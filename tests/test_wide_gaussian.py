@@ -191,6 +191,11 @@ def test_noise_in_another_unit_has_the_density_of_the_quotient(key):
     }
     for law, expected in cases.items():
         made = law.continuous(8)
+        assert float(made.variance()) == pytest.approx(expected.var(), rel=1e-5)
+        z_far = np.arange(-2000, 2001)
+        logs = law.log_prob(jnp.asarray(z_far), jnp.zeros(z_far.size))
+        second = np.exp(np.asarray(logs, float)) @ z_far.astype(float) ** 2
+        assert float(law.variance()) == pytest.approx(second, rel=1e-3)
         found = np.asarray(made.log_prob(z, zero))
         np.testing.assert_allclose(found, expected.logpdf(np.asarray(z)), rtol=1e-4)
         drawn = np.asarray(made.simulate(jr.clone(key), (4000,)))

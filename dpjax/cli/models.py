@@ -19,7 +19,12 @@ from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
-from dpjax.mechanisms.recipes import HiddenMarkovSample, Laplace, recipe_of
+from dpjax.mechanisms.recipes import (
+    Gaussian,
+    HiddenMarkovSample,
+    Laplace,
+    recipe_of,
+)
 from dpjax.statistics import Statistic, Sufficient
 
 
@@ -67,7 +72,7 @@ def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
 
 
 def _events(options: argparse.Namespace, schema: Schema) -> BayesNet:
-    known = ["laplace", HiddenMarkovSample.kind]
+    known = [Laplace.kind, Gaussian.kind, HiddenMarkovSample.kind]
     if options.mechanism and options.mechanism not in known:
         raise ValueError(
             f"`mechanism` must be {' or '.join(known)} for the model hmm, got "

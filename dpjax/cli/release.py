@@ -83,8 +83,7 @@ def about_facts(path: str | None) -> dict[str, str]:
 def _recipe_of(options: argparse.Namespace) -> Recipe | None:
     """Return the recipe that is chosen, or None for the noise that fits the model."""
     choices = _choices_of(options)
-    plain = choices or options.model == "hmm"  # whose posterior is for Laplace noise
-    name = options.mechanism or (Laplace.kind if plain else None)
+    name = options.mechanism or (Laplace.kind if choices else None)
     return None if name is None else recipe_of(name, choices)
 
 

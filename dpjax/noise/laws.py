@@ -32,6 +32,10 @@ class NoiseLaw(eqx.Module):
         """Return the noise divided by `unit`, with a density, as if not discrete."""
 
     @abc.abstractmethod
+    def variance(self) -> Float[Array, "..."]:
+        """Return the variance of the noise of each released number."""
+
+    @abc.abstractmethod
     def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw noise of this shape in floating point, not to be published."""
 
@@ -62,6 +66,11 @@ class LaplaceLaw(NoiseLaw):
     def continuous(self, unit: Scalars) -> "LaplaceLaw":
         """Return the density of the noise divided by `unit`."""
         return LaplaceLaw(jnp.asarray(self.rate) * unit, discrete=False)
+
+    def variance(self) -> Float[Array, "..."]:
+        """Return the variance of each released number's noise."""
+        rate = jnp.asarray(self.rate, float)
+        return 0.5 / jnp.sinh(rate / 2) ** 2 if self.discrete else 2 / rate**2
 
     def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw Laplace noise of this shape."""
@@ -101,6 +110,10 @@ class GaussianLaw(NoiseLaw):
         """Return the density of the noise divided by `unit`."""
         return GaussianLaw(jnp.asarray(self.h) * unit**2, discrete=False)
 
+    def variance(self) -> Float[Array, "..."]:
+        """Return σ² for each released number."""
+        return 0.5 / jnp.asarray(self.h, float)
+
     def simulate(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw normal noise of this shape."""
         return jr.normal(key, shape) * self.normal_deviation()
@@ -121,4 +134,4 @@ class GaussianLaw(NoiseLaw):
 
     def normal_deviation(self) -> Float[Array, "..."]:
         """Return σ for each released number."""
-        return jnp.sqrt(0.5 / jnp.asarray(self.h, float))
+        return jnp.sqrt(self.variance())

@@ -248,7 +248,9 @@ MUTANTS = (
         "mechanisms/recipe.py",
         "row = budget.per_record()",
         "row = budget",
-        (_IN_ZCDP + "test_auto_is_gaussian_noise_on_counts_for_a_budget_of_rho",),
+        (
+            "tests/test_discrete_gaussian.py::test_contributions_scale_with_their_square",
+        ),
     ),
     Mutant(
         "branch left out",
@@ -487,7 +489,7 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
-        "wide Gaussian: candidates are accepted by their distance from 0",
+        "wide Gaussian: candidates by their distance from 0",
         _WIDE,
         "centre = variance / scale",
         "centre = Fraction(0)",

@@ -69,15 +69,14 @@ def _of_event_log(released: Released, level: float) -> Results | None:
     is_counted = released.statistic.kind == NetworkCounts.kind
     if isinstance(released.mechanism, MechanismWithLaw) and is_counted:
         noise = released.mechanism.noise(np.shape(released.values))
-    law = noise and noise.as_laplace()
     try:
-        if net is None or law is None:
+        if net is None or noise is None:
             return None
         _, time, fields = log_variables(net)
     except ValueError:
         return None
-    a = np.exp(-np.broadcast_to(np.asarray(law.rate, float), np.shape(released.values)))
-    both = np.stack([np.asarray(released.values, float), 2 * a / (1 - a) ** 2])
+    values = np.asarray(released.values, float)
+    both = np.stack([values, np.broadcast_to(noise.variance(), values.shape)])
     cells = np.asarray(cell_counts(released.counted, jnp.asarray(both)), float)
     starts = np.cumsum([0, *(field.size for field in fields)])
     tables = {
