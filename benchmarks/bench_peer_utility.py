@@ -191,7 +191,9 @@ def like_nltcs() -> tuple[dp.BayesNet, np.ndarray]:
 
 def read(table: Table, target: str, leave: Sequence[str]):
     """The naive Bayes network of a table, with the levels that it has, and records."""
-    frame = importlib.import_module("pandas").read_csv(table, dtype=str)
+    frame = importlib.import_module("pandas").read_csv(
+        table, dtype=str, keep_default_na=False
+    )
     frame = frame.drop(columns=list(leave))
     columns = {x: sorted(frame[x].unique()) for x in frame if frame[x].nunique() > 1}
     net = dp.BayesNet.naive_bayes(columns, target)

@@ -103,8 +103,11 @@ def test_numbers_with_gaussian_noise_are_looked_up_below_zero_too(rng):
         assert abs(log[time, region, level] - expected) < 0.01
 
 
-def prior_draw(rng, many, roots):
-    """Draw tables, paths, rates and noisy counts from the model of the sampler."""
+def prior_draw(rng, many, roots, normal=False):
+    """Draw tables, paths, rates and noisy counts from the model of the sampler.
+
+    With `normal`, the noise is a discrete Gaussian with σ = 3.
+    """
     each = np.arange(many)[:, None]
     start, *moves = np.moveaxis(rng.dirichlet([1.5] * STATES, (many, 1 + STATES)), 1, 0)
     moves = np.stack(moves, axis=1)
@@ -122,6 +125,11 @@ def prior_draw(rng, many, roots):
     prior /= prior.sum(axis=1, keepdims=True)
     rates = draw(np.broadcast_to(prior[:, None, None], (*paths.shape, RATES)))
     mean = roots[rates][..., None] ** 2 * emission[each[..., None], paths]
+    if normal:
+        reach = np.arange(-40, 41)
+        law = np.exp(-(reach**2) / 18)
+        noise = rng.choice(reach, mean.shape, p=law / law.sum())
+        return paths, rates, emission, rng.poisson(mean) + noise
     chance = 1 - np.exp(-0.5)
     noise = [rng.geometric(chance, mean.shape) for _ in range(2)]
     return paths, rates, emission, rng.poisson(mean) + noise[0] - noise[1]
@@ -149,19 +157,21 @@ def after_sweeps(keys, starts, sweeps, cells):
     return jax.vmap(one)(keys, starts)
 
 
-def joint_p_values(key, rng, emission):
+def joint_p_values(key, rng, emission, normal=False):
     """With data from the prior, parameters after some sweeps are from the prior."""
-    many = 4000
-    cells = cells_of(np.full((2, 3, LEVELS), 200))
+    many, least = 4000, -40 if normal else 0
+    numbers = np.full((2, 3, LEVELS), 200)
+    numbers[0, 0, 0] = least
+    cells = cells_of(numbers, rho="1/9" if normal else None)
     roots = np.linspace(0, 6, RATES)
-    paths, rates, tables, counts = prior_draw(rng, many, roots)
+    paths, rates, tables, counts = prior_draw(rng, many, roots, normal)
     cells = replace(
         cells,
         roots=jnp.asarray(roots, float),
         model=replace(cells.model, emission=jnp.asarray(emission, float)),
     )
     columns = 64 * -(-int(np.asarray(cells.table).size / 256) // 64)
-    places = np.clip(counts, 0, 200) * columns
+    places = (np.clip(counts, least, 200) - least) * columns
     starts = [np.swapaxes(x, 1, 2).astype(np.int32) for x in (places, paths, rates)]
     starts = *map(jnp.asarray, starts), jnp.log(jnp.asarray(tables, float))
     share, stay, rate = after_sweeps(jr.split(key, many), starts, 4, cells)
@@ -177,13 +187,15 @@ def joint_p_values(key, rng, emission):
 
 
 @pytest.mark.thorough
-def test_noisy_data_from_the_prior_give_the_prior_back(key, rng):
-    assert min(joint_p_values(key, rng, 2.0)) > ALPHA
+@pytest.mark.parametrize("normal", [False, True], ids=["Laplace", "Gaussian"])
+def test_noisy_data_from_the_prior_give_the_prior_back(key, rng, normal):
+    assert min(joint_p_values(key, rng, 2.0, normal)) > ALPHA
 
 
 @pytest.mark.thorough
-def test_a_wrong_prior_of_noisy_data_is_noticed(key, rng):
-    assert joint_p_values(key, rng, 4.0)[0] < ALPHA
+@pytest.mark.parametrize("normal", [False, True], ids=["Laplace", "Gaussian"])
+def test_a_wrong_prior_of_noisy_data_is_noticed(key, rng, normal):
+    assert joint_p_values(key, rng, 4.0, normal)[0] < ALPHA
 
 
 @pytest.mark.thorough

@@ -93,8 +93,9 @@ def fit(
 
     Raises:
         ValueError: if the release is not of an event log's counts, its noise is not
-            discrete Laplace noise although `noise_aware`, an argument is out of range,
-            or `states` is larger than 127 or the number of cells on paths.
+            discrete Laplace or Gaussian noise although `noise_aware`, an argument is
+            out of range, or `states` is larger than 127 or the number of cells on
+            paths.
 
     Reference:
         Foulds et al. (UAI-16), sections 4.2 and 5, with collapsed transitions.
