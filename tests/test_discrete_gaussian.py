@@ -437,3 +437,6 @@ def test_gaussian_noise_needs_a_budget_of_its_kind():
     with pytest.raises(ValueError, match="`mechanism` must be one for the budget"):
         DiscreteGaussian.of(NetworkCounts(NET), pure)
     assert ZCDP.of(pure).rho == Fraction(1, 2)
+    persons = zcdp_budget("replace-one", rho="0.9", contributions=3)
+    with pytest.raises(ValueError, match="`budget` must be for one row"):
+        DiscreteGaussian.of(NetworkCounts(NET), persons)

@@ -430,3 +430,53 @@ def test_the_command_line_spends_rho_on_samples(tmp_path, capsys):
         assert main(["verify", str(out)]) == 0
         assert dp.load(out).guarantee() == wanted
     assert "rho" in capsys.readouterr().out
+
+
+# ---- What attacks found.
+
+
+def test_a_public_number_of_records_is_no_fact_where_it_is_private():
+    """Under add-remove one record may be all there is, whatever n is stated."""
+    over = (dp.Interval("x", 0, 3),)
+    statistic = Sufficient.of("poisson", over, "add-remove")
+    of_family = statistic.family, statistic.steps, statistic.lowest
+    made = FamilyPosteriorSampler.of(
+        *of_family,
+        rho(100, "add-remove"),
+        truncation={"rate": (0.4, 3.0)},
+        points=25,
+        temperature=1,
+    )
+    parts = made.grid, made.temperature, None, 1
+    with pytest.raises(ValueError, match="`temperature` must be at least"):
+        FamilyPosteriorSampler(*parts, 1000, rho("1/250", "add-remove"))
+    FamilyPosteriorSampler(*parts, 1000, made.guarantee())
+
+
+def test_the_tempered_prior_is_not_taken_for_another_one():
+    """The variance at a public n is that of a prior that is not tempered."""
+    options = {"prior": 100, "omega": "1/10", "temperature": 20, "n": 10}
+    budget = rho(100, "replace-one")
+    made = NetworkPosteriorSampler.of(
+        COIN.layout, budget, tempered_prior=True, **options
+    )
+    plain = NetworkPosteriorSampler.of(COIN.layout, budget, **options)
+    assert plain.loss < made.loss
+    parts = made.layout, made.grids, made.temperature, made.prior, 1
+    with pytest.raises(ValueError, match="`temperature` must be at least"):
+        NetworkPosteriorSampler(*parts, True, 10, plain.guarantee())
+
+
+def test_samples_that_only_many_records_pay_for_are_released():
+    budget, few = rho("1/10", "replace-one"), {"a": [0, 1]}
+    net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
+    recipe = PosteriorSample(omega="1/100", temperature=1)
+    made = release(net, {"a": [0, 1] * 500}, budget=budget, mechanism=recipe)
+    assert made.guarantee().rho < Fraction(3, 100)
+    with pytest.raises(ValueError, match="`temperature` must be at least"):
+        release(net, few, budget=budget, mechanism=recipe)
+    lower = PosteriorSample(omega="1/100", temperature="1/100")
+    with pytest.raises(ValueError, match="`temperature` must be at least"):
+        release(
+            net, "no such file.csv", epsilon=1, adjacency="add-remove", mechanism=lower
+        )

@@ -7,11 +7,13 @@ import pytest
 
 import dpjax as dp
 from dpjax.audits import neighbouring
+from dpjax.privacy import Sensitivity
 from dpjax.statistics import (
     Contrasts,
     FourierCoefficients,
     MarginalContrasts,
     NetworkCounts,
+    Statistic,
 )
 from dpjax.statistics.fourier_sensitivity import (
     SQUARES,
@@ -107,6 +109,19 @@ def test_of_a_family_it_bounds_records_at_all_values():
         sums = [np.asarray(statistic.measure(x)) for x in grid]
         others = sums if adjacency == "replace-one" else [0 * sums[0]]
         assert bound >= max(((a - b) ** 2).sum() for a in sums for b in others)
+
+
+def test_of_a_statistic_that_states_none_it_is_the_square():
+    """One record may change one number by all of the L1 sensitivity."""
+
+    class Sum(NetworkCounts):
+        squared_sensitivity = Statistic.squared_sensitivity
+
+        def sensitivity(self, adjacency):
+            return Sensitivity(100, adjacency, tight=True)
+
+    stated = Sum(NETS["binary chain"]).squared_sensitivity("add-remove")
+    assert (int(stated.value), stated.tight) == (100**2, False)
 
 
 def test_a_bound_that_is_too_expensive_to_maximise_counts_every_change():

@@ -22,6 +22,7 @@ from dpjax.privacy import (
     Sensitivity,
     exact_epsilon,
 )
+from dpjax.privacy.unit import per_row
 from dpjax.statistics import Statistic
 
 Noise = TypeVar("Noise", bound="GaussianNoise")
@@ -61,13 +62,18 @@ class GaussianNoise(IntegerNoise):
 
     @classmethod
     def of(cls: type[Noise], statistic: Statistic, budget: Guarantee) -> Noise:
-        """Make the mechanism for a statistic; it costs exactly the zCDP `budget`."""
+        """Make the mechanism for a statistic; it costs exactly the zCDP `budget`.
+
+        Raises:
+            ValueError: if the budget is of another kind, or for several rows, or
+                outside the range of the mechanism.
+        """
         if budget.kind != ZCDP.kind:
             raise ValueError(
                 "`mechanism` must be one for the budget: Gaussian noise needs one of "
                 f"kind zcdp, such as `zcdp_budget`, got {budget.kind}."
             )
-        cost = ZCDP.of(budget, "budget")
+        cost = ZCDP.of(per_row(budget, "budget"), "budget")
         squared = statistic.squared_sensitivity(cost.adjacency)
         return cls.calibrate(cost.rho, squared)
 

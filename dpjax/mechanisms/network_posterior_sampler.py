@@ -186,8 +186,9 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
     @property
     def loss(self) -> Fraction:
         """The ε or ρ of all samples together, computed from public choices alone."""
+        known = None if self.tempered_prior else self.n
         one = sampling_loss.sample_cost(
-            self.grids, self.temperature, self.cost, self.prior, self.n
+            self.grids, self.temperature, self.cost, self.prior, known
         )
         return one.repeated(self.samples).bound
 

@@ -200,7 +200,8 @@ class ParameterGrid:
         nearly exact. In all other cases the cost is a bound for any n.
         """
         limit = self.widest(budget.adjacency) / temperature
-        if n is None or self.tables[0].shape[1] > 1:
+        several = self.tables[0].shape[1] > 1
+        if n is None or several or budget.adjacency != REPLACE_ONE:
             return budget.of_choice(limit)
         of = 1 / temperature, prior, n, tempered
         return budget.of_choice(

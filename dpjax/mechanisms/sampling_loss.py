@@ -103,7 +103,8 @@ def sample_cost(
     agree (`docs/proofs.md`, section 11). Row counts are private, so that the term is
     for a row with all n records. If the variable has parents, a record can move to
     another row, and the term includes the loss in both rows. The ρ of a variable of 2
-    levels without parents is the largest for n records, to within about half a percent.
+    levels without parents is a bound for n records: half of the largest variance of the
+    change of the log-likelihood, to within about half a percent.
 
     Args:
         rows: for each variable, the grid of its rows, and whether it has parents.

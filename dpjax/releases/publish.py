@@ -2,7 +2,8 @@
 
 __all__ = ["budget_for", "refuse_empty", "refuse_part", "release"]
 
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from dpjax.data.grouping import Grouped
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.multiplicities import MOST
 from dpjax.data.sources import Table
+from dpjax.mechanisms import ExactMechanism
 from dpjax.mechanisms.recipes import Recipe, noise_for, recipe_of
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
@@ -26,6 +28,8 @@ from dpjax.releases.released import Released
 from dpjax.releases.sampled import Sampled
 from dpjax.releases.selection import check_columns, refuse_sample, some_rows
 from dpjax.statistics import MixedTotals, Statistic
+
+_MANY = 1 << 20  # records, for which a sample at a given temperature costs little ρ
 
 
 def release(
@@ -145,7 +149,7 @@ def release(
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, cost)
-    tried = make(n=1 if public else None)  # errors show before records are read
+    tried = _tried(make, public)
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
@@ -167,6 +171,21 @@ def release(
     return Released(
         values, statistic, private, n, contributions=k, about=facts, sampled=sampled
     )
+
+
+def _tried(make: Callable[..., ExactMechanism], public: bool) -> ExactMechanism:
+    """Make a mechanism before records are read, so that errors show without them.
+
+    Samples may cost most for few records or for many, and are refused for both.
+    """
+    if not public:
+        return make(n=None)
+    try:
+        return make(n=1)
+    except ValueError:
+        with contextlib.suppress(ValueError):
+            return make(n=_MANY)
+        raise
 
 
 def refuse_part(part: str | None, ledger: Ledger | None) -> None:

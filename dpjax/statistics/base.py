@@ -22,7 +22,7 @@ from dpjax.data.categorical import Categorical
 from dpjax.data.impossible import excluded_cells, refuse_counts
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
-from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
+from dpjax.privacy import Adjacency, Sensitivity
 from dpjax.statistics.record_moments import CellMoments, RecordMoments
 from dpjax.tables.layout import TableLayout
 
@@ -68,11 +68,10 @@ class Statistic(abc.ABC):
     def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Return the squared L2 sensitivity, or an upper bound, as `sensitivity` does.
 
-        The default is the L1 sensitivity times the largest change of one number.
+        The default is the square of the L1 sensitivity.
         """
-        most = self.most_per_record * (2 if adjacency == REPLACE_ONE else 1)
-        one = self.sensitivity(adjacency)
-        return Sensitivity(most * int(one.value), adjacency, tight=False)
+        one = int(self.sensitivity(adjacency).value)
+        return Sensitivity(one**2, adjacency, tight=False)
 
     @abc.abstractmethod
     def describe(self) -> dict[str, object]:

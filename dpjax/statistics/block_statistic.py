@@ -131,6 +131,16 @@ class BlockStatistic(TableStatistic):
             change += moves * (1 if self.is_counts(place) else inner)
         return Sensitivity(change, adjacency, tight=False)
 
+    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
+        """Return an upper bound of the squared L2 sensitivity.
+
+        It is the L1 sensitivity times the largest change of one number: a record adds
+        -1, 0 or 1 to it.
+        """
+        most = 2 if adjacency == REPLACE_ONE else 1
+        one = int(self.sensitivity(adjacency).value)
+        return Sensitivity(most * one, adjacency, tight=False)
+
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Compute all tables of `layout`, in one flat vector.
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from dpjax._types import Flat, Scalar
 from dpjax.families import Family
-from dpjax.privacy import Adjacency, Sensitivity
+from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import Statistic
 
 Changes = tuple[tuple[tuple[int, ...], int], ...]
@@ -53,15 +53,18 @@ class FamilyStatistic(Statistic):
     def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Return an upper bound of the squared L2 sensitivity, as `sensitivity` does.
 
-        It is the sum of the squared bounds of `changes`, or the default if that is
-        less: the L2 norm of the numbers of a set is at most their L1 norm. Counts of
-        levels change by 1, so that it is the L1 sensitivity, exactly.
+        It is the sum of the squared bounds of `changes`: the L2 norm of the numbers of
+        a set is at most their L1 norm. Or, if that is less, it is the L1 sensitivity
+        times the largest change of one number, `steps` or twice that. Counts of levels
+        change by 1, so that it is the L1 sensitivity, exactly.
         """
+        one = self.sensitivity(adjacency)
         if self.counts_levels:
-            return self.sensitivity(adjacency)
-        bound = super().squared_sensitivity(adjacency)
-        squares = sum(most**2 for _, most in self.changes)
-        return Sensitivity(min(int(bound.value), squares), adjacency, tight=False)
+            return one
+        most = self.steps * (2 if adjacency == REPLACE_ONE else 1)
+        squares = sum(bound**2 for _, bound in self.changes)
+        bound = min(most * int(one.value), squares)
+        return Sensitivity(bound, adjacency, tight=False)
 
     @abc.abstractmethod
     def decode(

@@ -125,7 +125,7 @@ MUTANTS = (
         "branch left out",
         "release: mistakes show after the records",
         _PUBLISH,
-        "    tried = make(n=1 if public else None)",
+        "    tried = _tried(make, public)",
         '    tried = type("Any", (), {"largest": LARGEST, "additive": True})',
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),

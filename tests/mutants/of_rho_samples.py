@@ -199,4 +199,20 @@ MUTANTS = (
         "return budget",
         _IN + "test_a_sample_of_a_thousand_records_needs_no_temperature",
     ),
+    fault(
+        "wrong adjacency",
+        "samples of ρ: a private n is taken for a public one",
+        "mechanisms/parameter_grid.py",
+        "if n is None or several or budget.adjacency != REPLACE_ONE:",
+        "if n is None or several:",
+        _IN + "test_a_public_number_of_records_is_no_fact_where_it_is_private",
+    ),
+    fault(
+        "bound loosened",
+        "samples of ρ: a tempered prior is taken for another",
+        "mechanisms/network_posterior_sampler.py",
+        "known = None if self.tempered_prior else self.n",
+        "known = self.n",
+        _IN + "test_the_tempered_prior_is_not_taken_for_another_one",
+    ),
 )
