@@ -79,8 +79,9 @@ def release(
             hash of their content with a new key. Only under "add-remove", for a table
             with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
-            of a recipe with default options. None means Gaussian noise on counts for a
-            budget of ρ or (ε, δ), and otherwise Laplace noise. "laplace" and "gaussian"
+            of a recipe with default options. None means Gaussian noise for a budget of
+            ρ, and on counts for one of (ε, δ), else Laplace noise: "auto" is often
+            better, as `plan` shows without data. "laplace" and "gaussian"
             add noise to the statistic; "fourier" adds noise to Fourier coefficients of
             counts, so that all tables agree; "k-norm" adds noise with the shape of one
             record's changes to all tables of a network or to the sums of a family,
