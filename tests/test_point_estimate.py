@@ -360,6 +360,35 @@ def test_draws_have_the_stated_spread(rng, key):
     np.testing.assert_allclose(draws.std(axis=0), found.sd()["b"], rtol=0.12)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "off", "apart"), [(1e-6, 0.03, 0.06), (60.0, 0.003, 0.12)]
+)
+def test_sd_and_quantiles_are_those_of_beta_distributions(rng, epsilon, off, apart):
+    """Of so wide noise that the prior is left, and of noise below one record.
+
+    The mean of the prior is found by gradient steps alone, within `off`. Records of a
+    row are as many as are expected, which here is within a fifth of those there are.
+    """
+    statistic, records = NetworkCounts(MIXED), random_records(rng, MIXED, 400)
+    noise = Laplace(jnp.asarray(epsilon), statistic.sensitivity("replace-one"))
+    values = jnp.asarray(measure(statistic, records), float)
+    found = point_estimate(Released(values, statistic, noise, 400), steps=STEPS)
+    counts = np.asarray(measure(NetworkCounts(MIXED, "all"), records), float)
+    alpha = 1 + counts * (epsilon > 1)
+    law = stats.beta(
+        alpha, np.asarray(MIXED.layout.row_sums(jnp.asarray(alpha))) - alpha
+    )
+
+    def flat(tables):
+        return np.concatenate([np.ravel(tables[name]) for name in MIXED.names])
+
+    np.testing.assert_allclose(flat(found.mean()), law.mean(), atol=off)
+    np.testing.assert_allclose(flat(found.sd()), law.std(), rtol=apart)
+    for q in (0.025, 0.5, 0.975):
+        near = off + 2 * apart * law.std()
+        assert (np.abs(flat(found.quantile(q)) - law.ppf(q)) < near).all()
+
+
 def test_wrong_arguments_are_refused(rng):
     records = random_records(rng, MIXED, 20)
     released = release(rng, NetworkCounts(MIXED), records)

@@ -100,7 +100,7 @@ class ZCDP(Guarantee):
         For two neighbours, the log-ratios of the probabilities of all outputs are in an
         interval of length ε. Every Rényi divergence of order α is α / 2 times a mean of
         variances of the log-ratio, which are at most ε² / 4 (`docs/proofs.md`, section
-        23). The largest magnitude is at least ε / 2 and bounds ρ by no less.
+        0, L5). The largest magnitude is at least ε / 2 and bounds ρ by no less.
 
         Reference:
             Cesar & Rogers (ALT 2021), for mechanisms of bounded range; Geumlek, Song &

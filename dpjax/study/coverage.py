@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jax.scipy.special import betainc, ndtr
+from jax.scipy.special import betainc
 from jaxtyping import Array, Float
 
 from dpjax._checks import typed_key, whole
@@ -139,8 +139,8 @@ def coverage(
     A rank is the posterior's distribution function at a true probability; ranks are
     uniform if posterior intervals have the coverage that they claim. The noise-aware
     posterior is exact where `exact_posterior` applies, except for trees; otherwise it
-    is a normal distribution around `point_estimate`. The prior of n is flat on n ≥ 0,
-    so under add-remove n should be many noise scales above 0.
+    has the beta distributions of `point_estimate`. The prior of n is flat on n ≥ 0, so
+    under add-remove n should be many noise scales above 0.
 
     Args:
         key: typed JAX key.
@@ -189,7 +189,7 @@ def coverage(
         found, windows = _ranks(study, keys, windows)
         ranks.append(found)
     aware, naive = np.concatenate(ranks)[:releases].T
-    kind = "point estimate ± sd" if windows is None else "exact"
+    kind = "point estimate" if windows is None else "exact"
     return Coverage(
         n,
         cost,
@@ -271,7 +271,9 @@ def _one(study: _Study, key: Key, windows: Windows | None) -> tuple[Array, Array
     if windows is None:
         estimate = point_estimate(released, _by_name(study))
         sd = jnp.concatenate([jnp.ravel(x) for x in estimate.sd().values()])
-        aware = ndtr((theta[place] - estimate.theta[place]) / sd[place])
+        mean = estimate.theta[place]
+        weight = mean * (1 - mean) / sd[place] ** 2 - 1
+        aware = betainc(weight * mean, weight * (1 - mean), theta[place])
         omitted = jnp.zeros(3)
     else:
         aware, omitted = rank_in(

@@ -95,4 +95,26 @@ MUTANTS = (
         "totals, n = totals[..., 0, :], n[..., 0]",
         (_COIN,),
     ),
+    Mutant(
+        "law changed",
+        "point estimate: sd by linearisation",
+        _CURVATURE,
+        "return jnp.sqrt(self.theta * (1 - self.theta) / (1 + self.weight()))",
+        "return jnp.sqrt(self.theta * (1 - self.theta) / self.weight())",
+        (
+            "tests/test_point_estimate.py::"
+            "test_sd_and_quantiles_are_those_of_beta_distributions",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "point estimate: quantiles of the other levels",
+        _CURVATURE,
+        "return _quantiles(weight * self.theta, weight * (1 - self.theta), q)",
+        "return _quantiles(weight * (1 - self.theta), weight * self.theta, q)",
+        (
+            "tests/test_point_estimate.py::"
+            "test_sd_and_quantiles_are_those_of_beta_distributions",
+        ),
+    ),
 )

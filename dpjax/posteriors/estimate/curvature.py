@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
+from scipy import special
 
 from dpjax._products import matmul
 from dpjax._types import Key
@@ -85,13 +85,23 @@ class NormalLogits(eqx.Module):
     covariance: Float[Array, "c c"]  # covariance of all logits
 
     @jax.jit
-    def sd(self) -> Float[Array, " c"]:
-        """Standard deviations of the probabilities, by linearisation."""
+    def weight(self) -> Float[Array, " c"]:
+        r"""Number s of records that would tell as much of each probability θ.
+
+        It is $\theta (1 - \theta)$ over the variance of θ by linearisation. The
+        distribution of θ is approximately Beta(s θ, s (1 - θ)), and exactly so if the
+        noise leaves nothing of the data.
+        """
         theta = self.theta
         slopes = jnp.diag(theta)
         slopes = slopes - _together(self.net, theta) * theta[:, None] * theta[None]
         variances = jnp.sum(matmul(slopes, self.covariance) * slopes, axis=1)
-        return jnp.sqrt(jnp.maximum(variances, 0))
+        most = theta * (1 - theta)
+        return most / jnp.maximum(variances, 1e-12 * most)
+
+    def sd(self) -> Float[Array, " c"]:
+        """Standard deviations of the probabilities, of beta distributions."""
+        return jnp.sqrt(self.theta * (1 - self.theta) / (1 + self.weight()))
 
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
@@ -121,8 +131,9 @@ class NormalLogits(eqx.Module):
         return -matmul(off, off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
-        """The q-quantile of each probability, if its logit is normal."""
-        return _quantiles(self.theta, self.sd(), q)
+        """The q-quantile of each probability, of a beta distribution."""
+        weight = self.weight()
+        return _quantiles(weight * self.theta, weight * (1 - self.theta), q)
 
 
 class NormalEstimate(NetworkPosterior):
@@ -159,10 +170,15 @@ class NormalEstimate(NetworkPosterior):
         return self._law().log_prob(theta)
 
 
-@jax.jit
-def _quantiles(theta: Array, sd: Array, q: Array) -> Array:
-    rest = 1 - theta
-    return jax.nn.sigmoid(jnp.log(theta / rest) + ndtri(q) * sd / (theta * rest))
+def _quantiles(one: Array, other: Array, q: Array) -> Array:
+    """Quantiles of beta distributions, which JAX does not have, on the host."""
+
+    def found(*given: Array | np.ndarray) -> np.ndarray:
+        return special.betaincinv(*map(np.asarray, given)).astype(like.dtype)
+
+    like = jax.ShapeDtypeStruct(one.shape, one.dtype)
+    given = one, other, jnp.broadcast_to(q, one.shape)
+    return jax.pure_callback(found, like, *given, vmap_method="broadcast_all")
 
 
 def _together(net: BayesNet, theta: Array) -> Float[Array, "c c"]:

@@ -57,9 +57,10 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     The posterior distribution of the logits of all tables is approximated by a normal
     distribution centred at the estimate. The inverse of its covariance is the sum of
     the prior's information matrix and of the expected information matrix of the
-    released numbers. `sample` and `log_prob` use this distribution, `sd` uses its
-    linearisation, and `quantile` assumes that the logit of each probability is normal.
-    All four are inaccurate for wide or skewed posterior distributions.
+    released numbers. `sample` and `log_prob` use this distribution, and are inaccurate
+    where it is wide. `sd` and `quantile` take each probability to have a beta
+    distribution, whose mean is the estimate and whose weight follows from the
+    information; they are exact where the noise leaves nothing of the data.
 
     Args:
         released: the release.
