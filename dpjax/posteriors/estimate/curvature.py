@@ -12,8 +12,8 @@ import jax.random as jr
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
-from scipy import special
 
+from dpjax._later import special
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
