@@ -143,6 +143,11 @@ def test_a_pure_mechanism_spends_nearly_the_whole_budget(rho, k):
     assert (spent == budget.rho) == (k == 1 and rho in ("1/8", "2"))
 
 
+def test_a_row_may_cost_its_share_of_what_a_person_may():
+    budget = zcdp_budget("add-remove", rho="0.9", contributions=3)
+    assert Gaussian().paid_by(budget) == (Gaussian(), budget.per_record())
+
+
 def test_a_budget_that_no_mechanism_of_a_recipe_can_spend_is_refused():
     both = ApproximateDP(Fraction(1), TENTH, "add-remove")
     pure = PureDP(Fraction(1), "add-remove")

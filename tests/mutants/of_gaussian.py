@@ -272,9 +272,8 @@ MUTANTS = (
         "mechanisms/recipe.py",
         "row = budget.per_record()",
         "row = budget",
-        (
-            "tests/test_discrete_gaussian.py::test_contributions_scale_with_their_square",
-        ),
+        (_IN_ZCDP + "test_a_row_may_cost_its_share_of_what_a_person_may",),
+    ),
     ),
     Mutant(
         "branch left out",
