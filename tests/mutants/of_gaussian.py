@@ -274,7 +274,6 @@ MUTANTS = (
         "row = budget",
         (_IN_ZCDP + "test_a_row_may_cost_its_share_of_what_a_person_may",),
     ),
-    ),
     Mutant(
         "branch left out",
         "Gaussian: the mechanism that is chosen is not used",
