@@ -18,6 +18,7 @@ import hashlib
 import itertools
 import json
 import math
+import operator
 import re
 import struct
 import sys
@@ -339,6 +340,12 @@ def largest_in_network(groups, sizes, power):
     return eliminate(factors, many), bound
 
 
+def entries_at(places):
+    """Return the function from a tuple to the tuple of its entries at `places`."""
+    pick = operator.itemgetter(*places)
+    return pick if len(places) > 1 else lambda entries: (pick(entries),)
+
+
 def eliminate(factors, many):
     """Maximise a sum of tables over all states; None if that is too much work."""
     best, work = 0, 0
@@ -353,14 +360,15 @@ def eliminate(factors, many):
         work += many[i] * math.prod(many[j] for j in scope) * len(used)
         if work > MOST_WORK:
             return None
-        table = {}
-        for rest in itertools.product(*(range(many[j]) for j in scope)):
-            at = dict(zip(scope, rest))
-            totals = []
-            for state in range(many[i]):
-                at[i] = state
-                totals.append(sum(t[tuple(at[j] for j in g)] for g, t in used))
-            table[rest] = max(totals)
+        table, order = {}, (*scope, i)
+        picked = [(t, entries_at([order.index(j) for j in g])) for g, t in used]
+        for at in itertools.product(*(range(many[j]) for j in order)):
+            total = 0
+            for known, pick in picked:
+                total += known[pick(at)]
+            rest = at[:-1]
+            if rest not in table or total > table[rest]:
+                table[rest] = total
         factors = [x for x in factors if i not in x[0]]
         if scope:
             factors.append((scope, table))
