@@ -11,10 +11,10 @@ from dpjax.mechanisms.base import ExactMechanism
 from dpjax.mechanisms.continuous_family_k_norm import parts_of, unit_variance
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
+from dpjax.mechanisms.gaussian_recipe import Gaussian
 from dpjax.mechanisms.k_norm import KNorm
 from dpjax.mechanisms.norm_groups import MOST, are_small, choose_groups
 from dpjax.mechanisms.recipe import RECIPES, Recipe
-from dpjax.mechanisms.wide_gaussian import Gaussian
 from dpjax.privacy import Adjacency, Guarantee, PureDP
 from dpjax.statistics import (
     Contrasts,

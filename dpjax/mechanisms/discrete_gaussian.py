@@ -42,6 +42,8 @@ class DiscreteGaussian(GaussianNoise):
     """
 
     kind: ClassVar[str] = "discrete-gaussian"
+    certificate: ClassVar[str] = "every Rényi divergence of order α ≤ ρα"
+
     table: gaussian_tables.Table
 
     @classmethod
@@ -83,14 +85,6 @@ class DiscreteGaussian(GaussianNoise):
         variance = 1 / (2 * gaussian_tables.half_precision(self._rate))
         table = gaussian_tables.fingerprint(self.table)
         return {"kind": self.kind, "variance": str(variance), "table": table}
-
-    def summary(self) -> dict[str, Any]:
-        """Return sensitivity, σ², and what the certificate proves, as text."""
-        return {
-            "squared_sensitivity": int(self.squared.value),
-            "variance": float(0.5 / self.h),
-            "certificate": "every Rényi divergence of order α ≤ ρα",
-        }
 
     def probability(self, z: int) -> Fraction:
         """Return the exact probability of noise `z`, if it is not clipped."""

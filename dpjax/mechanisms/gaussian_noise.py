@@ -36,6 +36,8 @@ class GaussianNoise(IntegerNoise):
     """
 
     format_version: ClassVar[int] = 3
+    certificate: ClassVar[str]
+    """What is proved of the noise, in words."""
 
     squared: Sensitivity
     h: Scalar
@@ -103,6 +105,14 @@ class GaussianNoise(IntegerNoise):
         value, tight = int(self.squared.value), self.squared.tight
         stated = {"squared_l2": value, "adjacency": self.adjacency, "tight": tight}
         return {"sensitivity": stated}
+
+    def summary(self) -> dict[str, Any]:
+        """Return sensitivity, σ², and what is proved of the noise, as text."""
+        return {
+            "squared_sensitivity": int(self.squared.value),
+            "variance": float(0.5 / self.h),
+            "certificate": self.certificate,
+        }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
         """Return whether `values` are `length` integers from -2^29 to 2^29."""

@@ -140,8 +140,8 @@ class HiddenMarkovSampler(base.PosteriorSampler):
         candidates = Candidates(fields, states, points, lowest, units, seed)
         each = budget.share(Fraction(1, int(samples)))
 
-        def cost(heat: Fraction, n: int | None = None) -> Guarantee:
-            return each.of_choice(candidates.widest(budget.adjacency) / heat)
+        def cost(temperature: Fraction, n: int | None = None) -> Guarantee:
+            return each.of_choice(candidates.widest(budget.adjacency) / temperature)
 
         least = lowest_temperature(each, cost, None)
         given = base.exact_or_none(temperature, "temperature")

@@ -32,6 +32,7 @@ from dpjax.mechanisms.auto import Auto
 from dpjax.mechanisms.base import ExactMechanism
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
 from dpjax.mechanisms.family_k_norm import FamilyKNorm
+from dpjax.mechanisms.gaussian_recipe import Gaussian
 from dpjax.mechanisms.printed import Algorithm1, Algorithm2
 from dpjax.mechanisms.recipe import RECIPES, Recipe, recipe_of, refuse_options
 from dpjax.mechanisms.sampling_recipes import (
@@ -41,7 +42,6 @@ from dpjax.mechanisms.sampling_recipes import (
     PosteriorSample,
 )
 from dpjax.mechanisms.split_laplace import SplitLaplace
-from dpjax.mechanisms.wide_gaussian import Gaussian
 from dpjax.privacy import (
     Adjacency,
     ApproximateDP,

@@ -15,10 +15,10 @@ __all__ = [
     "choose_share",
     "grids_of_omega",
     "grids_of_share",
-    "heat_of",
     "lowest_temperature",
     "sample_cost",
     "spent_at",
+    "temperature_for",
 ]
 
 import functools
@@ -57,7 +57,7 @@ def lowest_temperature(
         n: the public number of records, or None.
     """
     limit = cost(Fraction(1), n=None)
-    high = max(1, int(heat_of(limit, budget) * _STEP))
+    high = max(1, int(temperature_for(limit, budget) * _STEP))
     while not cost(Fraction(high, _STEP), n=None).fits(budget):
         high += 1
     low = 0
@@ -68,7 +68,7 @@ def lowest_temperature(
     return Fraction(high, _STEP)
 
 
-def heat_of(limit: Guarantee, budget: Guarantee) -> Fraction:
+def temperature_for(limit: Guarantee, budget: Guarantee) -> Fraction:
     """Return the temperature at which samples cost `budget`, given the cost at T = 1.
 
     The range of log-ratios is in proportion to 1 / T. Roots are rounded to 13 digits.
@@ -241,7 +241,7 @@ def choose_share(
     risks = []
     for share in _SHARES:
         grids = grids_of_share(layout, share, units)
-        needed = heat_of(sample_cost(grids, Fraction(1), budget), budget)
+        needed = temperature_for(sample_cost(grids, Fraction(1), budget), budget)
         if at is None or sample_cost(grids, at, budget).fits(budget):
             risks.append((_risk(layout, grids, max(needed, at or 1), n), share))
     if not risks:

@@ -1,8 +1,7 @@
 """Discrete Gaussian noise that is too wide for a table, drawn by exact rejection."""
 
-__all__ = ["Gaussian", "WideGaussian"]
+__all__ = ["WideGaussian"]
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -13,16 +12,13 @@ from jaxtyping import Array
 from dpjax._checks import whole
 from dpjax._types import Key
 from dpjax.mechanisms import base
-from dpjax.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpjax.mechanisms.gaussian_noise import GaussianNoise
 from dpjax.mechanisms.integer_noise import words_of
-from dpjax.mechanisms.recipe import RECIPES, Recipe
-from dpjax.noise import wide_gaussian
+from dpjax.noise import GaussianLaw, wide_gaussian
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import system_bits
 from dpjax.noise.gaussian_tables import SHORTEST
-from dpjax.privacy import ZCDP, ApproximateDP, Guarantee, Sensitivity, zcdp_budget
-from dpjax.statistics import Statistic
+from dpjax.privacy import Sensitivity
 
 
 @base.MECHANISMS.add
@@ -31,8 +27,8 @@ class WideGaussian(GaussianNoise):
 
     T is an integer statistic of the data D, with squared L2 sensitivity $\Delta^2$. The
     ratio of ρ to it is below $2^{-25}$, that is σ above 4096, as for sums of numbers.
-    `draw` takes about 30 µs for a number. `sample` is for studies: it adds rounded
-    normal noise.
+    `draw` draws one number after another on the host. `sample` is for studies: it adds
+    rounded normal noise.
 
     Privacy:
         Exactly ρ-zCDP for the adjacency of the sensitivity, if the bits are random
@@ -45,6 +41,7 @@ class WideGaussian(GaussianNoise):
     """
 
     kind: ClassVar[str] = "wide-gaussian"
+    certificate: ClassVar[str] = "exact distribution: every Rényi divergence ≤ ρα"
 
     @classmethod
     def _of_fraction(cls, rho: Fraction, squared: Sensitivity) -> "WideGaussian":
@@ -58,8 +55,8 @@ class WideGaussian(GaussianNoise):
         return cls(squared, float(rate), words_of(rho))
 
     def _noisy(self, key: Key, exact: Array) -> Array:
-        noise = wide_gaussian.simulate(key, self.h, exact.shape)
-        return jnp.clip(exact + noise, -LARGEST, LARGEST)
+        noise = jnp.round(GaussianLaw(self.h).simulate(key, exact.shape))
+        return jnp.clip(exact + noise.astype(jnp.int32), -LARGEST, LARGEST)
 
     def draw(self, exact: base.Integers) -> np.ndarray:
         """Add noise to `exact` from random bits of the operating system."""
@@ -71,46 +68,3 @@ class WideGaussian(GaussianNoise):
     def describe(self) -> dict[str, Any]:
         """Return kind and exact σ² of the noise, for files."""
         return {"kind": self.kind, "variance": str(1 / (2 * self._rate))}
-
-    def summary(self) -> dict[str, Any]:
-        """Return sensitivity, σ², and why the guarantee holds, as text."""
-        return {
-            "squared_sensitivity": int(self.squared.value),
-            "variance": float(0.5 / self.h),
-            "certificate": "exact distribution: every Rényi divergence of order α ≤ ρα",
-        }
-
-
-@RECIPES.add
-@dataclass(frozen=True)
-class Gaussian(Recipe):
-    """Discrete Gaussian noise on any statistic, for a budget of kind zCDP.
-
-    It is less noise than Laplace noise if one record changes many numbers, as the
-    counts of a large network.
-    """
-
-    kind: ClassVar[str] = "gaussian"
-    costs: ClassVar[tuple[type[Guarantee], ...]] = (ZCDP,)
-
-    def paid_by(self, budget: Guarantee) -> tuple[Recipe, Guarantee]:
-        """Return itself, and the budget or the ρ from which its (ε, δ) follows."""
-        if budget.kind == ApproximateDP.kind and budget.numbers["delta"]:
-            both = budget.per_record().numbers
-            return self, zcdp_budget(
-                budget.adjacency, epsilon=both["epsilon"], delta=both["delta"]
-            )
-        return super().paid_by(budget)
-
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return True, since noise fits any statistic."""
-        return True
-
-    def mechanism(
-        self, statistic: Statistic, budget: Guarantee, n: int | None
-    ) -> GaussianNoise:
-        """Make the mechanism for the statistic, at the cost `budget`."""
-        cost = ZCDP.of(budget, "budget")
-        squared = statistic.squared_sensitivity(cost.adjacency)
-        wide = cost.rho < SHORTEST * int(squared.value)
-        return (WideGaussian if wide else DiscreteGaussian).of(statistic, budget)

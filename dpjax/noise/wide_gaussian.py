@@ -5,28 +5,14 @@ without a table. The module is for noise that is too wide for a table, and draws
 number after another.
 """
 
-__all__ = ["LEAST", "draw", "simulate"]
+__all__ = ["LEAST", "draw"]
 
 import math
 from fractions import Fraction
 
-import jax.numpy as jnp
-import jax.random as jr
-from jaxtyping import Array, Int32
-
-from dpjax._types import Key, Scalars
 from dpjax.noise.exact_choice import Bits
 
 LEAST = Fraction(1, 2**47)  # of 1 / 2σ², so that σ is at most 2^23
-
-
-def simulate(key: Key, h: Scalars, shape: tuple[int, ...]) -> Int32[Array, "..."]:
-    r"""Draw rounded normal noise with the variance $1 / 2h$, for studies.
-
-    Floats leak data in their low-order bits: draw noise to publish with `draw`.
-    """
-    sigma = jnp.sqrt(0.5 / jnp.asarray(h, float))
-    return jnp.round(sigma * jr.normal(key, shape)).astype(jnp.int32)
 
 
 def draw(variance: Fraction, bits: Bits) -> int:

@@ -81,12 +81,11 @@ def release(
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. None means Gaussian noise for a budget of
             ρ, and on counts for one of (ε, δ), else Laplace noise: "auto" is often
-            better, as `plan` shows without data. "laplace" and "gaussian"
-            add noise to the statistic; "fourier" adds noise to Fourier coefficients of
-            counts, so that all tables agree; "k-norm" adds noise with the shape of one
-            record's changes to all tables of a network or to the sums of a family,
-            which is less noise for most of them; "auto" takes the best of these by
-            public facts;
+            better, as `plan` shows without data. "laplace" and "gaussian" add noise to
+            the statistic; "fourier" adds noise to Fourier coefficients of counts, so
+            that all tables agree; "k-norm" adds noise with the shape of one record's
+            changes to all tables of a network or to the sums of a family, which is less
+            noise for most of them; "auto" takes the best of these by public facts;
             "posterior-sample" draws from the truncated and tempered posterior; "map"
             draws near the posterior mode with utility given by the joint probability;
             "map-cells" draws near the posterior mode with utility given by the
@@ -177,7 +176,8 @@ def release(
 def _tried(make: Callable[..., ExactMechanism], public: bool) -> ExactMechanism:
     """Make a mechanism before records are read, so that errors show without them.
 
-    Samples may cost most for few records or for many, and are refused for both.
+    A sample at a given temperature may be affordable for few records or for many alone:
+    it is refused if it is for neither.
     """
     if not public:
         return make(n=None)

@@ -166,7 +166,7 @@ FUNCTIONS = {
         "Star.steps", "Star.rows_by_class", "Star.ball", "balls",
     ),
     "mechanisms/sampling_loss.py": (
-        "heat_of", "spent_at", "sample_cost", "_variable_share",
+        "temperature_for", "spent_at", "sample_cost", "_variable_share",
         "_variable_loss", "_replaced", "_moved", "_added",
         "_log_sum", "lowest_temperature", "grids_of_omega", "grids_of_share",
         "choose_share",
