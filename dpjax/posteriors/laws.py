@@ -74,7 +74,7 @@ def laplace_law(released: Released) -> LaplaceLaw:
     Raises:
         ValueError: if the noise has another distribution.
     """
-    noise = law_of(released).noise(jnp.shape(released.values))
+    noise = _noise(released)
     law = None if noise is None else noise.as_laplace()
     if law is None:
         raise ValueError(
@@ -90,7 +90,7 @@ def noise_of(released: Released) -> NoiseLaw:
     Raises:
         ValueError: if the numbers do not have such noise.
     """
-    noise = law_of(released).noise(jnp.shape(released.values))
+    noise = _noise(released)
     if noise is None:
         raise ValueError(
             "`released` must have independent noise with a known distribution, got "
@@ -106,8 +106,12 @@ def laplace_scale(released: Released) -> Float[Array, "*batch m"]:
 
 def normal_deviation(released: Released) -> Float[Array, "*batch m"] | None:
     """Return each number's standard deviation if the noise is normal, else None."""
-    noise = law_of(released).noise(jnp.shape(released.values))
+    noise = _noise(released)
     return None if noise is None else noise.normal_deviation()
+
+
+def _noise(released: Released) -> NoiseLaw | None:
+    return law_of(released).noise(jnp.shape(released.values))
 
 
 def network_counts(released: Released) -> TableStatistic | None:

@@ -272,6 +272,7 @@ def _one(study: _Study, key: Key, windows: Windows | None) -> tuple[Array, Array
         estimate = point_estimate(released, _by_name(study))
         sd = jnp.concatenate([jnp.ravel(x) for x in estimate.sd().values()])
         mean = estimate.theta[place]
+        # The beta distribution with this mean and standard deviation, as in `quantile`.
         weight = mean * (1 - mean) / sd[place] ** 2 - 1
         aware = betainc(weight * mean, weight * (1 - mean), theta[place])
         omitted = jnp.zeros(3)
