@@ -219,7 +219,7 @@ WRONG = {
     "all three": ((*BOTH, "--rho", "1"), "`epsilon` must be left out with --rho"),
     "ρ = 0": ((*GAUSSIAN, "--rho", "0"), "`rho` must be a finite number > 0"),
     "ρ not a number": ((*GAUSSIAN, "--rho", "much"), "`rho` must be a finite number"),
-    "ρ too large": ((*GAUSSIAN, "--rho", "1000"), "must be between 2^-25 and 2"),
+    "ρ too large": ((*GAUSSIAN, "--rho", "1000"), "take a smaller `rho`"),
     "δ = 1": ((*BOTH[:-1], "1"), "`delta` must be from 1e-30 to below 1"),
     "ε < 0": ((*GAUSSIAN, "--epsilon=-1", "--delta", "0.1"), "`epsilon` must be a"),
     "budget not a number": ((*RHO, "--budget", "x"), "`budget` must be a finite numb"),

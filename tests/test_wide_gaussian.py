@@ -177,7 +177,7 @@ def test_ranges_of_the_two_mechanisms_meet():
     for made, rho in ((DiscreteGaussian, below), (WideGaussian, edge)):
         with pytest.raises(ValueError, match="`rho` over the squared sensitivity"):
             made.calibrate(rho, squared)
-    with pytest.raises(ValueError, match="use coarser units"):
+    with pytest.raises(ValueError, match="take another `rho`"):
         WideGaussian.calibrate(Fraction(1, 2**48), squared)
 
 

@@ -50,7 +50,7 @@ class WideGaussian(GaussianNoise):
         if not wide_gaussian.LEAST <= rate < SHORTEST:
             raise ValueError(
                 "`rho` over the squared sensitivity must be between 2^-47 and 2^-25 "
-                f"for wide Gaussian noise, got {float(rate):.3g}: use coarser units."
+                f"for noise without a table, got {float(rate):.3g}: take another `rho`."
             )
         return cls(squared, float(rate), words_of(rho))
 

@@ -74,9 +74,10 @@ class Table(NamedTuple):
 def half_precision(rate: Fraction) -> Fraction:
     """Return h, half the inverse of σ², for a rate; raise if it is out of range."""
     if not SHORTEST <= rate <= LONGEST:
+        remedy = "take a smaller `rho`" if rate > LONGEST else "use `WideGaussian`"
         raise ValueError(
             "`rho` over the squared sensitivity must be between 2^-25 and 2 for a "
-            f"table, got {float(rate):.3g}: for a smaller one use `WideGaussian`."
+            f"table, got {float(rate):.3g}: {remedy}."
         )
     return rate * (1 - MARGIN)
 
@@ -218,8 +219,7 @@ def _largest_error(
 
 def _error(weight: int | Fraction, peak: int, low: int, high: int) -> Fraction:
     """Relative error of weight / peak, given that the density is in [low, high]."""
-    scaled = weight * (1 << _SCALE)
-    least, most = peak * low, peak * high
+    scaled, least, most = weight * (1 << _SCALE), peak * low, peak * high
     return max(abs(scaled - least), abs(scaled - most)) / Fraction(least)
 
 
