@@ -41,7 +41,9 @@ class WideGaussian(GaussianNoise):
     """
 
     kind: ClassVar[str] = "wide-gaussian"
-    certificate: ClassVar[str] = "exact distribution: every Rényi divergence ≤ ρα"
+    certificate: ClassVar[str] = (
+        "exact distribution: every Rényi divergence of order α ≤ ρα"
+    )
 
     @classmethod
     def _of_fraction(cls, rho: Fraction, squared: Sensitivity) -> "WideGaussian":
