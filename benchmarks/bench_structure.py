@@ -4,8 +4,10 @@
 
 Scores of held-out records are those of `bench_peer_utility`, where modules of peers are
 described. The seconds are those of one fit and its scores, compilation included. All
-learners have the same ε, for a record that is added or removed. `dpjax ε` and PrivBayes
-are ε-private (PrivBayes takes the number of records as public), the others are
+learners have the same ε, for a record that is added or removed. `dpjax …, all pairs`
+learns no network, but releases the tables of all pairs of variables; this needs few
+variables, whose possible records can be enumerated. `dpjax ε` and PrivBayes are
+ε-private (PrivBayes takes the number of records as public), the others are
 (ε, δ)-private with δ = 1e-9. AIM has two-way tables, 500 iterations, four rounds a
 variable and a model of at most 1 MB; its defaults are 16 rounds and 80 MB.
 
@@ -38,6 +40,7 @@ from dpjax._documents import read_text
 from dpjax.data.probabilities import sample_records
 from dpjax.noise.keys import study_key
 from dpjax.privacy import zcdp_budget
+from dpjax.statistics import MarginalContrasts
 
 
 def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict:
@@ -47,6 +50,17 @@ def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict:
     cost = pure if kind == "ε" else {"budget": budget}
     released = dp.learn(net.schema, records, degree=degree, **cost)
     return {"net": released.net, "posterior": dp.posterior(released)}
+
+
+def all_pairs(kind: str, net, records, epsilon, rng) -> dict:
+    """The random field of all pairs of variables: no structure is learned."""
+    statistic = MarginalContrasts.of_order(net.schema, 2, "add-remove")
+    budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
+    pure = {"epsilon": epsilon, "adjacency": "add-remove"}
+    cost = pure if kind == "ε" else {"budget": budget}
+    released = dp.release(statistic, records, mechanism="auto", **cost)
+    posterior = dp.posterior(released)
+    return {"net": posterior.net, "posterior": posterior}
 
 
 def aim(net, records, epsilon, rng) -> None:
@@ -157,6 +171,7 @@ def measured(learn: Callable, net, splits, epsilon: float, target: str) -> str:
         with contextlib.redirect_stdout(io.StringIO()):  # of peers
             made = learn(net, train, epsilon, np.random.default_rng(seed))
         results.append(peers.scores(made.pop("net"), test, target, **made))
+        jax.clear_caches()  # programs of many networks exhaust the system's mappings
     seconds = (time.perf_counter() - start) / len(splits)
     error = np.std(results, axis=0, ddof=1) / np.sqrt(len(splits))
     pairs = zip(np.mean(results, axis=0), error, strict=True)
@@ -182,6 +197,7 @@ def main() -> None:
     print(f"{'ε':<6}{'learner':<24}{''.join(f'{x:>22}' for x in peers.SCORES)} seconds")
     kinds = itertools.product(("ε", "zCDP"), (1, 2, 3))
     every = {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
+    every |= {f"dpjax {x}, all pairs": partial(all_pairs, x) for x in ("ε", "zCDP")}
     every |= {"MST": partial(as_network, peers.mst), "AIM": partial(as_network, aim)}
     every |= {f"PrivBayes, degree {x}": partial(privbayes, x) for x in (1, 2)}
     runs = [(x, y, every[y]) for x in options.epsilons for y in options.only or every]
@@ -191,7 +207,6 @@ def main() -> None:
         except Exception as error:  # a peer that is missing, or cannot have this ε
             row = f"  failed: {type(error).__name__}: {error!s:.60}"
         print(f"{epsilon:<6}{name:<24}{row}", flush=True)
-        jax.clear_caches()  # programs of many networks exhaust the system's mappings
 
 
 if __name__ == "__main__":

@@ -78,6 +78,24 @@ def test_a_field_is_its_law_over_all_records(name, rng):
 
 
 @pytest.mark.parametrize("name", FIELDS)
+def test_sums_over_all_records_are_those_of_a_junction_tree(name, rng):
+    whole, tree = field_named(name), field_named(name)
+    tree.__dict__["is_dense"] = False
+    eta = random_eta(rng, whole)
+    assert whole.is_dense
+    law, features = law_of(whole, eta), whole.feature_matrix(states_of(whole))
+    close(whole.covariance(eta), np.cov(features.T, aweights=law, bias=True))
+    for quantity in ("mean", "covariance", "log_partition", "tables"):
+        close(getattr(whole, quantity)(eta), getattr(tree, quantity)(eta))
+
+
+def test_a_field_of_many_variables_needs_no_sum_over_all_records():
+    schema = dp.Schema({f"x{i}": [0, 1] for i in range(40)})
+    chain = RandomField(tuple(schema.values()), tuple(itertools.pairwise(range(40))))
+    assert not chain.is_dense
+
+
+@pytest.mark.parametrize("name", FIELDS)
 def test_no_parameter_is_a_function_of_others(name):
     field = field_named(name)
     features = field.feature_matrix(states_of(field))

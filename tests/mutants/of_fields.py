@@ -5,6 +5,7 @@ __all__ = ["MUTANTS"]
 from tests.mutants.mutant import Mutant
 
 _FIT = "posteriors/random_fields/fit.py"
+_FIELD = "posteriors/random_fields/field.py"
 _SYNTHETIC = "study/synthetic.py"
 _IN = "tests/test_random_fields.py::"
 _DIRICHLET = (
@@ -39,6 +40,14 @@ MUTANTS = (
         "slope = self.problem.prior - self.problem.strength * mean",
         "slope = 0 * self.problem.strength * mean",
         (_IN + "test_without_noise_the_estimate_has_the_tables_of_the_records",),
+    ),
+    Mutant(
+        "law changed",
+        "fields: the covariance of features is not centred",
+        _FIELD,
+        "centred = values - matmul(values, law)[:, None]",
+        "centred = values",
+        (_IN + "test_sums_over_all_records_are_those_of_a_junction_tree",),
     ),
     Mutant(
         "law changed",

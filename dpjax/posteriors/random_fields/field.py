@@ -2,6 +2,7 @@
 
 __all__ = ["RandomField", "field_of", "network_of"]
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -10,16 +11,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dpjax._platforms import Sizes
+from dpjax._platforms import Sizes, each
+from dpjax._products import matmul
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.posteriors.priors import Prior, flat_prior
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.tables.fourier_basis import DownwardClosure, to_coefficients
-from dpjax.tables.gathers import Gather, add, marginals
+from dpjax.tables.gathers import Gather, add, log_add, marginals
 from dpjax.tables.layout import TableLayout, maximal_groups
-from dpjax.tables.marginals import JunctionTree, expected_tables, log_tables
+from dpjax.tables.marginals import (
+    JunctionTree,
+    expected_tables,
+    log_partition,
+    log_tables,
+)
+
+_MOST_VALUES = 1 << 26  # of the features of all possible records: 256 MB
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,11 @@ class RandomField:
                     known.append(i)
         return BayesNet(self.variables, tuple(parents[i] for i in sorted(parents)))
 
+    @property
+    def orders(self) -> Int[np.ndarray, " k"]:
+        """For each parameter, the number of variables that it is for."""
+        return np.count_nonzero(self._corners[1:], axis=1)
+
     def log_factors(self, eta: Float[Array, " k"]) -> Float[Array, " c"]:
         """Return the logarithms of factors of all groups, with parameters `eta`."""
         owners = self.closure.owners[1:]
@@ -80,6 +94,61 @@ class RandomField:
     def marginals(self, eta: Float[Array, " k"]) -> Float[Array, " c"]:
         """Return the probabilities of all cells of `layout`."""
         return expected_tables(self.layout, self.log_factors(eta))
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether sums over all possible records are fast, and fit into memory.
+
+        A junction tree has no fewer cells, up to a factor of 4.
+        """
+        cells = math.prod(self.layout.sizes)
+        if cells * len(self) > _MOST_VALUES:
+            return False
+        cliques = JunctionTree.of(self.layout).cliques
+        return cells <= 4 * TableLayout(self.layout.sizes, cliques).length
+
+    def mean(self, eta: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return the mean values of the features of a record."""
+        if self.is_dense:
+            law = jax.nn.softmax(self._log_weights(eta))
+            return to_coefficients(self._joint, law)[self._places]
+        return self.features(self.marginals(eta))
+
+    def log_partition(self, eta: Float[Array, " k"]) -> Float[Array, ""]:
+        """Return the logarithm of the sum over all records of the exponentials."""
+        if self.is_dense:
+            return jax.nn.logsumexp(self._log_weights(eta))
+        return log_partition(self.layout, self.log_factors(eta))
+
+    def covariance(self, eta: Float[Array, " k"]) -> Float[Array, "k k"]:
+        """Return the covariance matrix of the features of a record."""
+        units = jnp.eye(len(self), dtype=eta.dtype)
+        if self.is_dense:  # one product of matrices
+            law = jax.nn.softmax(self._log_weights(eta))
+            values = jax.vmap(self._log_weights)(units)
+            centred = values - matmul(values, law)[:, None]
+            return matmul(centred * law, centred.T)
+        column = lambda unit: jax.jvp(self.mean, (eta,), (unit,))[1]  # noqa: E731
+        return each(column, units, self.at_once)
+
+    @cached_property
+    def _joint(self) -> TableLayout:
+        """The table of all variables."""
+        return TableLayout(self.layout.sizes, (tuple(range(len(self.variables))),))
+
+    @cached_property
+    def _net_from_joint(self) -> Gather:
+        return marginals(self._joint, self.net.layout)
+
+    @cached_property
+    def _places(self) -> Int[np.ndarray, " k"]:
+        """For each feature, the cell of the joint table whose levels are its index."""
+        return np.ravel_multi_index(self._corners[1:].T, self.layout.sizes)
+
+    def _log_weights(self, eta: Array) -> Float[Array, " x"]:
+        """Logarithms of all records' probabilities, up to a constant."""
+        placed = jnp.zeros(self._joint.length, eta.dtype).at[self._places].set(eta)
+        return to_coefficients(self._joint, placed)  # the basis is symmetric
 
     def at_once(self, sizes: Sizes) -> int:
         """Return for how many parameters at once marginals are computed."""
@@ -100,10 +169,14 @@ class RandomField:
 
     def tables(self, eta: Float[Array, " k"]) -> Float[Array, " c"]:
         """Return the probability tables of `net`, in the order of its layout."""
-        both = TableLayout(self.layout.sizes, self.layout.groups + self.net.families)
-        none = jnp.zeros(self.net.layout.length, eta.dtype)
-        factors = jnp.concatenate([self.log_factors(eta), none])
-        logs = log_tables(both, factors)[self.layout.length :]
+        if self.is_dense:
+            logs = self._net_from_joint(log_add, self._log_weights(eta), -np.inf)
+        else:
+            groups = self.layout.groups + self.net.families
+            none = jnp.zeros(self.net.layout.length, eta.dtype)
+            factors = jnp.concatenate([self.log_factors(eta), none])
+            logs = log_tables(TableLayout(self.layout.sizes, groups), factors)
+            logs = logs[self.layout.length :]
         powers = jnp.exp(logs - self.net.layout.row_maxima(logs))
         return powers / self.net.layout.row_sums(powers)
 

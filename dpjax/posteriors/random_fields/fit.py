@@ -19,18 +19,17 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from dpjax._platforms import each
 from dpjax._products import matmul
 from dpjax.posteriors.estimate.normal_update import NormalUpdate, normal_update
 from dpjax.posteriors.estimate.number_law import laplace_variance
 from dpjax.posteriors.random_fields.field import RandomField
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.fourier_basis import denominators, from_coefficients
-from dpjax.tables.marginals import log_partition
 
 _ROUNDS = 8
 _STEPS = 40  # of a round, at most
-_LOOSE = 0.01  # precision of a normal prior of each parameter, for proper posteriors
+_LOOSE = 0.01  # precision of a normal prior of parameters of one variable
+_USUAL = 1.0  # of parameters of several variables, which otherwise are large a priori
 _NEAR = 1e-3  # last step of a round, in posterior standard deviations
 
 
@@ -85,20 +84,21 @@ class FieldModel(NamedTuple):
     def at(self, position: Array) -> "_Local":
         """Compute moments at log n and the parameters."""
         n = self.number(position)
-        mean, covariance = _moments(self.field, position[1:])
+        mean = self.field.mean(position[1:])
+        covariance = self.field.covariance(position[1:])
         whole, observe = self.whole(mean), self.observe[:, 1:]
         first = jnp.where(self.public_n, 0, n * whole)
         moved = n * matmul(observe, covariance)
         spread = matmul(moved, observe.T)
         moved = jnp.concatenate([first[:, None], moved], axis=1)
         # Rounding errors may make the information of rare cells negative.
-        least = _LOOSE + 8 * jnp.finfo(n.dtype).eps * n
+        least = self.precisions + 8 * jnp.finfo(n.dtype).eps * n
         strength = self.problem.strength * covariance
-        information = jnp.pad(strength + least * jnp.eye(len(mean)), (1, 0))
+        information = jnp.pad(strength + jnp.diag(least), (1, 0))
         information = information.at[0, 0].add(1.0 if self.public_n else 0.0)
         residual = self.problem.values - n * whole
         slope = self.problem.prior - self.problem.strength * mean
-        slope = slope - _LOOSE * position[1:]
+        slope = slope - self.precisions * position[1:]
         first = jnp.full((1,), 0.0 if self.public_n else 1.0, n.dtype)  # flat in n
         slope = jnp.concatenate([first, slope])
         return _Local(information, moved, spread, residual, slope)
@@ -113,7 +113,7 @@ class FieldModel(NamedTuple):
         values, n = self.problem.values, self.problem.n
 
         def log_density(eta: Array) -> tuple[Array, Array, Array]:
-            whole = self.whole(self.field.features(self.field.marginals(eta)))
+            whole = self.whole(self.field.mean(eta))
             pull = matmul(precision, whole)
             variance, mean = 1 / matmul(whole, pull), n
             if not self.public_n:
@@ -125,14 +125,20 @@ class FieldModel(NamedTuple):
 
         return log_density
 
+    @property
+    def precisions(self) -> Array:
+        """Precisions of a normal prior of the parameters."""
+        several = self.field.orders > 1
+        return jnp.where(several, _USUAL, jnp.asarray(_LOOSE, self.observe.dtype))
+
     def whole(self, mean: Array) -> Array:
         """Means of the numbers of one record, given those of the features."""
         return self.observe[:, 0] + matmul(self.observe[:, 1:], mean)
 
     def log_prior(self, eta: Array) -> Array:
         """Log-density of the prior of the parameters, up to a constant."""
-        total = log_partition(self.field.layout, self.field.log_factors(eta))
-        weak = _LOOSE * matmul(eta, eta) / 2
+        total = self.field.log_partition(eta)
+        weak = matmul(self.precisions, eta**2) / 2
         return matmul(eta, self.problem.prior) - self.problem.strength * total - weak
 
 
@@ -239,19 +245,6 @@ def _next_round(model: FieldModel, state: _State) -> _State:
 
 def _updated(local: _Local, noise: Array) -> NormalUpdate:
     return normal_update(local.information, local.moved, local.spread, noise)
-
-
-def _moments(field: RandomField, eta: Array) -> tuple[Array, Array]:
-    """Mean and covariance of the features of one record."""
-
-    def mean(eta):
-        return field.features(field.marginals(eta))
-
-    def column(direction):
-        return jax.jvp(mean, (eta,), (direction,))[1]
-
-    units = jnp.eye(len(eta), dtype=eta.dtype)
-    return mean(eta), each(column, units, field.at_once)
 
 
 def _numbers_of_features(field: RandomField, moments: RecordMoments, dtype) -> Array:

@@ -31,6 +31,8 @@ from dpjax.tables.projection import project
 
 _NO_NOISE = 0.5  # standard deviation of noise that is taken for none
 _DEEPEST = 6  # doublings of a trajectory
+_DRAWS = 250  # of a chain
+_MOST_KEPT = 1 << 26  # numbers in the tables of all draws: 256 MB
 
 
 class FieldPosterior(ChainPosterior):
@@ -77,7 +79,7 @@ def field_posterior(
     noise_aware: bool = True,
     chains: int = 4,
     warmup: int = 300,
-    samples: int = 250,
+    samples: int | None = None,
 ) -> FieldPosterior:
     r"""Draw from the posterior of a Markov random field, given noisy marginal tables.
 
@@ -97,14 +99,16 @@ def field_posterior(
             Fourier coefficients (`FourierCoefficients`), without a network.
         prior: number of records in the prior for each cell of the largest table, > 0.
             The prior is proportional to the likelihood of this many records for each of
-            its cells, whose distribution is uniform. A dictionary has such numbers for
-            all cells of each table of `net`. A private number of records has a flat
-            prior.
+            its cells, whose distribution is uniform, and to a standard normal density
+            of each parameter of several variables, since strong interactions would be
+            likely otherwise. A dictionary has numbers of records for all cells of each
+            table of `net`. A private number of records has a flat prior.
         noise_aware: if False, the noisy tables are projected onto consistent tables
             without negative cells and taken as exact; the intervals are too narrow.
         chains: number of chains, run in parallel.
         warmup: number of discarded first draws of each chain, for adaptation.
-        samples: number of draws kept of each chain.
+        samples: number of draws kept of each chain. By default 250, or every second,
+            third … of 250 if the tables of all draws would have more than 2^26 numbers.
 
     Privacy:
         Post-processing has no privacy cost, and may be repeated with other priors.
@@ -119,15 +123,21 @@ def field_posterior(
         (UAI-16), section 4.2, name fully observed Markov random fields.
     """
     typed_key(key=key)
-    sizes = {"chains": chains, "warmup": warmup, "samples": samples}
-    whole(1, **sizes)
     check_field(released)
+    settings = {"noise_aware": noise_aware, "chains": chains, "warmup": warmup}
+    settings, thin = settings | {"samples": samples}, 1
+    whole(1, chains=chains, warmup=warmup)
+    if samples is None:
+        numbers = chains * _DRAWS * field_of(released).net.layout.length
+        thin = -(-numbers // _MOST_KEPT)
+        samples = max(1, _DRAWS // thin)
+    sizes = {"chains": chains, "warmup": warmup, "samples": samples, "thin": thin}
+    whole(1, **sizes)
     prior = field_of(released).prior_counts(prior)
     field, *given = _given(released, prior, noise_aware)
     fit = fit_field(field, *given)
     theta, n, diverging = _run(key, field, *given, fit, **sizes)
     method = "random-field" if noise_aware else "plug-in"
-    settings = {"noise_aware": noise_aware, **sizes}
     sampler = ChainSampler(method, field_posterior, (*settings.items(),))
     reports = {"divergences": diverging}
     return FieldPosterior(released, prior, theta, None, n, reports, sampler, fit)
@@ -159,12 +169,12 @@ def _given(released: Released, prior: Array, noise_aware: bool):
     return field, moments, problem, n is not None
 
 
-@partial(
-    jax.jit,
-    static_argnames=("field", "moments", "public_n", "chains", "warmup", "samples"),
-)
+_STATIC = ("field", "moments", "public_n", "chains", "warmup", "samples", "thin")
+
+
+@partial(jax.jit, static_argnames=_STATIC)
 def _run(
-    key: Key, field, moments, problem, public_n, fit, *, chains, warmup, samples
+    key: Key, field, moments, problem, public_n, fit, *, chains, warmup, samples, thin
 ) -> tuple[Array, Array, Array]:
     """Draw tables and numbers of records; count divergences."""
     density = FieldModel.of(field, moments, problem, public_n).density(fit)
@@ -175,8 +185,8 @@ def _run(
 
     def one_chain(key):
         kernel = infer.NUTS(potential_fn=potential, max_tree_depth=_DEEPEST)
-        sizes = {"num_warmup": warmup, "num_samples": samples}
-        chain: Any = infer.MCMC(kernel, **sizes, progress_bar=False)
+        sizes = {"num_warmup": warmup, "num_samples": samples * thin}
+        chain: Any = infer.MCMC(kernel, **sizes, thinning=thin, progress_bar=False)
         chain.run(key, init_params=jnp.zeros(mode.shape, mode.dtype))
         return chain.get_samples(), chain.get_extra_fields()["diverging"].sum()
 
