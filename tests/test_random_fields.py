@@ -159,6 +159,18 @@ def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
         np.testing.assert_allclose(joint.std(axis=0), law.std(), rtol=within)
 
 
+def test_without_information_parameters_have_the_variances_of_the_prior(key):
+    """A record in the prior has the precision 1 for each parameter of two levels."""
+    records = np.zeros((10, 2), np.uint8)
+    made = release_of(records, "k-norm", "0.0001", "replace-one", schema=SATURATED)
+    found = field_posterior(key, made, 1.0, samples=4, warmup=4)
+    orders = field_of(made).orders
+    np.testing.assert_array_equal(np.sort(orders), [1, 1, 2])
+    wanted = 1 / (4 + np.where(orders == 2, 1.0, 0.01))
+    variances = np.diagonal(found.fit.covariance)[1:]
+    np.testing.assert_allclose(variances, wanted, rtol=0.02)
+
+
 def joint_law(theta):
     return (theta[:2, None] * theta[2:].reshape(2, 2)).ravel()
 

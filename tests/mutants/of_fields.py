@@ -43,6 +43,14 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "fields: interactions have no prior but that of records",
+        _FIT,
+        "several = self.field.orders > 1",
+        "several = self.field.orders > 2",
+        (_IN + "test_without_information_parameters_have_the_variances_of_the_prior",),
+    ),
+    Mutant(
+        "law changed",
         "fields: the covariance of features is not centred",
         _FIELD,
         "centred = values - matmul(values, law)[:, None]",
