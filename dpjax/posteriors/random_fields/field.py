@@ -128,7 +128,10 @@ class RandomField:
             values = jax.vmap(self._log_weights)(units)
             centred = values - matmul(values, law)[:, None]
             return matmul(centred * law, centred.T)
-        column = lambda unit: jax.jvp(self.mean, (eta,), (unit,))[1]  # noqa: E731
+
+        def column(unit):
+            return jax.jvp(self.mean, (eta,), (unit,))[1]
+
         return each(column, units, self.at_once)
 
     @cached_property
