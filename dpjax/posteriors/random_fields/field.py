@@ -146,7 +146,8 @@ class RandomField:
     @cached_property
     def _places(self) -> Int[np.ndarray, " k"]:
         """For each feature, the cell of the joint table whose levels are its index."""
-        return self._corners[1:] @ np.asarray(self._joint.strides[0])
+        places = np.ravel_multi_index([*self._corners[1:].T], self.layout.sizes)
+        return np.asarray(places)
 
     def _log_weights(self, eta: Array) -> Float[Array, " x"]:
         """Logarithms of all records' probabilities, up to a constant."""
