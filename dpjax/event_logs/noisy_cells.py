@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.scipy.special import gammaln, logsumexp, xlogy
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, Bool, Float, Int, Int32
 
 from dpjax._private import Unpickled
 from dpjax.event_logs.events import cell_counts
@@ -148,7 +148,7 @@ def law_table(
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
 def normal_table(
-    rate: Float[Array, ""], columns: int, span: int, reach: int, least: Int32[Array, ""]
+    rate: Float[Array, ""], columns: int, span: int, reach: int, least: Int[Array, ""]
 ) -> Float[Array, "numbers columns"]:
     """Return what `law_table` does for Gaussian noise, for the numbers from `least` on.
 
@@ -193,7 +193,7 @@ def _tabulated(
         )
     mean = (columns * _STEP) ** 2
     reach = most + math.ceil(mean + _REACH * (math.sqrt(mean) + 1 / scales.min()))
-    sizes, below = (columns, most, reach), jnp.asarray(least, jnp.int32)
+    sizes, below = (columns, most, reach), jnp.asarray(least, int)
     tables = [
         normal_table(a, *sizes, below) if normal else law_table(a, *sizes)
         for a in jnp.asarray(scales, float)
