@@ -43,23 +43,25 @@ from dpjax.privacy import zcdp_budget
 from dpjax.statistics import MarginalContrasts
 
 
+def cost(kind: str, epsilon: float) -> dict:
+    """Arguments of a release that costs ε, or the ρ from which (ε, δ) follows."""
+    if kind == "ε":
+        return {"epsilon": epsilon, "adjacency": "add-remove"}
+    budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
+    return {"budget": budget}
+
+
 def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict:
     """A network learned by dpjax, and its posterior by the default method."""
-    budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
-    pure = {"epsilon": epsilon, "adjacency": "add-remove"}
-    cost = pure if kind == "ε" else {"budget": budget}
-    released = dp.learn(net.schema, records, degree=degree, **cost)
+    released = dp.learn(net.schema, records, degree=degree, **cost(kind, epsilon))
     return {"net": released.net, "posterior": dp.posterior(released)}
 
 
 def all_pairs(kind: str, net, records, epsilon, rng) -> dict:
     """The random field of all pairs of variables: no structure is learned."""
     statistic = MarginalContrasts.of_order(net.schema, 2, "add-remove")
-    budget = zcdp_budget("add-remove", epsilon=epsilon, delta=peers.DELTA)
-    pure = {"epsilon": epsilon, "adjacency": "add-remove"}
-    cost = pure if kind == "ε" else {"budget": budget}
-    released = dp.release(statistic, records, mechanism="auto", **cost)
-    posterior = dp.posterior(released)
+    paid = cost(kind, epsilon)
+    posterior = dp.posterior(dp.release(statistic, records, mechanism="auto", **paid))
     return {"net": posterior.net, "posterior": posterior}
 
 

@@ -99,7 +99,7 @@ class RandomField:
     def is_dense(self) -> bool:
         """Whether sums over all possible records are fast, and fit into memory.
 
-        A junction tree has no fewer cells, up to a factor of 4.
+        A junction tree then has at least a quarter of their cells.
         """
         cells = math.prod(self.layout.sizes)
         if cells * len(self) > _MOST_VALUES:

@@ -125,14 +125,14 @@ def field_posterior(
     typed_key(key=key)
     check_field(released)
     settings = {"noise_aware": noise_aware, "chains": chains, "warmup": warmup}
-    settings, thin = settings | {"samples": samples}, 1
+    settings["samples"], thin = samples, 1
     whole(1, chains=chains, warmup=warmup)
     if samples is None:
         numbers = chains * _DRAWS * field_of(released).net.layout.length
         thin = -(-numbers // _MOST_KEPT)
         samples = max(1, _DRAWS // thin)
+    whole(1, samples=samples)
     sizes = {"chains": chains, "warmup": warmup, "samples": samples, "thin": thin}
-    whole(1, **sizes)
     prior = field_of(released).prior_counts(prior)
     field, *given = _given(released, prior, noise_aware)
     fit = fit_field(field, *given)
