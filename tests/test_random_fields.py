@@ -160,15 +160,45 @@ def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
 
 
 def test_without_information_parameters_have_the_variances_of_the_prior(key):
-    """A record in the prior has the precision 1 for each parameter of two levels."""
+    """A record in the prior has the precision 1 for each parameter of two levels.
+
+    The learned precision t of the interaction is that which makes these four records
+    most likely: (2 + 4 / (4 + t)) / 2, where 2 is the weight of its first value.
+    """
     records = np.zeros((10, 2), np.uint8)
     made = release_of(records, "k-norm", "0.0001", "replace-one", schema=SATURATED)
     found = field_posterior(key, made, 1.0, samples=4, warmup=4)
     orders = field_of(made).orders
     np.testing.assert_array_equal(np.sort(orders), [1, 1, 2])
-    wanted = 1 / (4 + np.where(orders == 2, 1.0, 0.01))
+    wanted = np.where(orders == 2, (33**0.5 - 3) / 2, 0.01)
+    np.testing.assert_allclose(found.fit.prior, wanted, rtol=0.002)
     variances = np.diagonal(found.fit.covariance)[1:]
-    np.testing.assert_allclose(variances, wanted, rtol=0.02)
+    np.testing.assert_allclose(variances, 1 / (4 + wanted), rtol=0.002)
+    field, eta = field_of(made), jnp.array([0.3, -0.5, 0.8])
+    logs = [found.log_prob(tables_of(field.tables(x))) for x in (eta, 0 * eta)]
+    law = law_of(field, eta)  # a record of each kind, and the normal prior
+    law = np.log(4 * law).sum() - (wanted * np.asarray(eta) ** 2).sum() / 2
+    close(logs[0] - logs[1], law, atol=0.002)
+
+
+def test_the_precision_of_interactions_is_that_of_the_ones_without_noise(rng, key):
+    """With K known interactions e: (K + 2) / (sum of e² + 2), in each order."""
+    field = field_named("whole")
+    orders = field.orders
+    eta = rng.normal(size=len(field)) * np.where(orders == 2, 0.4, 0.1)
+    counts = np.round(law_of(field, eta) * 4_000_000).astype(int)
+    records = np.repeat(states_of(field).astype(np.uint8), counts, axis=0)
+    made = release_of(records, "k-norm", "30", "replace-one", order=4)
+    found = field_posterior(key, made, 0.01, samples=4, warmup=4)
+    for order in (2, 3, 4):
+        alike = eta[orders == order]
+        wanted = (alike.size + 2) / ((alike**2).sum() + 2)
+        np.testing.assert_allclose(found.fit.prior[orders == order], wanted, rtol=0.02)
+    np.testing.assert_allclose(found.fit.prior[orders == 1], 0.01)
+
+
+def tables_of(theta):
+    return {"x": theta[:2], "y": theta[2:].reshape(2, 2)}
 
 
 def joint_law(theta):

@@ -6,6 +6,9 @@ the noisy numbers at the parameters of the round before, and solves a nonlinear 
 of least squares by the method of Levenberg and Marquardt. After convergence, the sums
 of the features of all records, of the prior too, equal their expectations given the
 release; without noise, this is the maximum of the likelihood times the prior.
+
+Parameters of two variables have a normal prior, and so have those of three, and so on.
+Each round also sets the precision of each of these priors to its most likely value.
 """
 
 __all__ = ["FieldFit", "FieldModel", "FieldProblem", "fit_field"]
@@ -16,6 +19,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -26,10 +30,11 @@ from dpjax.posteriors.random_fields.field import RandomField
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.fourier_basis import denominators, from_coefficients
 
-_ROUNDS = 8
+_ROUNDS = 10
 _STEPS = 40  # of a round, at most
 _LOOSE = 0.01  # precision of a normal prior of parameters of one variable
-_USUAL = 1.0  # of parameters of several variables, which otherwise are large a priori
+_USUAL = 1.0  # first precision of parameters of several variables
+_BELIEF = 2.0  # number of parameters that the release would have to outweigh
 _NEAR = 1e-3  # last step of a round, in posterior standard deviations
 
 
@@ -54,6 +59,7 @@ class FieldFit(NamedTuple):
     mode: Float[Array, " k"]
     covariance: Float[Array, "k k"]
     precision: Float[Array, "m m"]  # inverse of the covariance of the noisy numbers
+    prior: Float[Array, " k"]  # precisions of the parameters' normal prior
     step: Float[Array, ""]  # size of the last step, in posterior standard deviations
 
 
@@ -91,14 +97,13 @@ class FieldModel(NamedTuple):
         moved = n * matmul(observe, covariance)
         spread = matmul(moved, observe.T)
         moved = jnp.concatenate([first[:, None], moved], axis=1)
-        # Rounding errors may make the information of rare cells negative.
-        least = self.precisions + 8 * jnp.finfo(n.dtype).eps * n
         strength = self.problem.strength * covariance
-        information = jnp.pad(strength + jnp.diag(least), (1, 0))
+        # Rounding errors may make the information of rare cells negative.
+        least = 8 * jnp.finfo(n.dtype).eps * n * jnp.eye(len(mean), dtype=n.dtype)
+        information = jnp.pad(strength + least, (1, 0))
         information = information.at[0, 0].add(1.0 if self.public_n else 0.0)
         residual = self.problem.values - n * whole
         slope = self.problem.prior - self.problem.strength * mean
-        slope = slope - self.precisions * position[1:]
         first = jnp.full((1,), 0.0 if self.public_n else 1.0, n.dtype)  # flat in n
         slope = jnp.concatenate([first, slope])
         return _Local(information, moved, spread, residual, slope)
@@ -121,35 +126,50 @@ class FieldModel(NamedTuple):
             residual = values - mean * whole
             law = -matmul(residual, matmul(precision, residual)) / 2
             flat = 0.0 if self.public_n else jnp.log(variance) / 2
-            return law + flat + self.log_prior(eta), mean, variance
+            return law + flat + self.log_prior(eta, fit.prior), mean, variance
 
         return log_density
 
-    @property
-    def precisions(self) -> Array:
-        """Precisions of a normal prior of the parameters."""
+    def first_precisions(self) -> Array:
+        """Precisions of a normal prior of the parameters, before any is learned."""
         several = self.field.orders > 1
         return jnp.where(several, _USUAL, jnp.asarray(_LOOSE, self.observe.dtype))
+
+    def likely_precisions(self, eta: Array, variances: Array, prior: Array) -> Array:
+        """Return the precisions that make the release more likely, given the last ones.
+
+        Of the parameters of as many variables, the release determines as many as their
+        number less the sum of the ratios of their variances to those of the prior.
+
+        Reference:
+            MacKay (Neural Computation 1992), Bayesian interpolation, equation 4.8.
+        """
+        for order in np.unique(self.field.orders[self.field.orders > 1]):
+            alike = np.flatnonzero(self.field.orders == order)
+            known = jnp.maximum(1 - prior[alike] * variances[alike], 0).sum()
+            learned = (known + _BELIEF) / ((eta[alike] ** 2).sum() + _BELIEF / _USUAL)
+            prior = prior.at[alike].set(learned)
+        return prior
 
     def whole(self, mean: Array) -> Array:
         """Means of the numbers of one record, given those of the features."""
         return self.observe[:, 0] + matmul(self.observe[:, 1:], mean)
 
-    def log_prior(self, eta: Array) -> Array:
+    def log_prior(self, eta: Array, precisions: Array) -> Array:
         """Log-density of the prior of the parameters, up to a constant."""
         total = self.field.log_partition(eta)
-        weak = matmul(self.precisions, eta**2) / 2
+        weak = matmul(precisions, eta**2) / 2
         return matmul(eta, self.problem.prior) - self.problem.strength * total - weak
 
 
 class _Local(NamedTuple):
-    """Moments of the numbers at some parameters, and of the prior."""
+    """Moments of the numbers at some parameters, and of the records in the prior."""
 
-    information: Array  # of the prior
+    information: Array  # of the records in the prior
     moved: Array  # derivatives of the numbers' means
     spread: Array  # covariance of the exact numbers
     residual: Array
-    slope: Array  # of the log-prior
+    slope: Array  # of the log-likelihood of the records in the prior
 
 
 class _State(NamedTuple):
@@ -157,6 +177,7 @@ class _State(NamedTuple):
     local: _Local
     noise: Array  # effective variance of the noise of each number
     precision: Array  # inverse of the fixed covariance of the noisy numbers
+    prior: Array  # precisions of the parameters' normal prior
     value: Array  # log-posterior density
     damping: Array
     step: Array  # size of the last step of the last round, in standard deviations
@@ -166,7 +187,13 @@ class _State(NamedTuple):
     def objective(self, model: FieldModel, position: Array, local: _Local) -> Array:
         off = matmul(local.residual, matmul(self.precision, local.residual))
         flat = 0.0 if model.public_n else position[0]
-        return model.log_prior(position[1:]) + flat - off / 2
+        return model.log_prior(position[1:], self.prior) + flat - off / 2
+
+    def updated(self) -> NormalUpdate:
+        """Compute the normal approximation of the posterior."""
+        local = self.local
+        information = local.information + jnp.diag(jnp.pad(self.prior, (1, 0)))
+        return normal_update(information, local.moved, local.spread, self.noise)
 
 
 @partial(jax.jit, static_argnames=("field", "moments", "public_n"))
@@ -179,8 +206,8 @@ def fit_field(
     found = lax.while_loop(
         lambda state: state.rounds <= _ROUNDS, partial(_improve, model), _first(model)
     )
-    update = _updated(found.local, found.noise)
-    return FieldFit(found.position, update.covariance, found.precision, found.step)
+    given = found.updated().covariance, found.precision, found.prior
+    return FieldFit(found.position, *given, found.step)
 
 
 def _first(model: FieldModel) -> _State:
@@ -190,19 +217,21 @@ def _first(model: FieldModel) -> _State:
     none = jnp.zeros_like(noise)
     start = jnp.zeros(k, noise.dtype).at[0].set(jnp.log(problem.n))
     square, wide = jnp.zeros((m, m), noise.dtype), jnp.zeros((m, k), noise.dtype)
-    prior = jnp.zeros((k, k), noise.dtype), jnp.zeros(k, noise.dtype)
-    local = _Local(prior[0], wide, square, none, prior[1])
+    slope = jnp.zeros(k, noise.dtype)
+    local = _Local(jnp.zeros((k, k), noise.dtype), wide, square, none, slope)
     low, one = jnp.asarray(-jnp.inf, noise.dtype), jnp.ones((), noise.dtype)
     zero = jnp.zeros((), int)
-    return _State(start, local, noise, square, low, one, one, zero, zero)
+    prior = model.first_precisions()
+    return _State(start, local, noise, square, prior, low, one, one, zero, zero)
 
 
 def _improve(model: FieldModel, state: _State) -> _State:
     """Make one step, and begin the next round if the last step was small."""
     local, first = state.local, state.rounds == 0
     pull = matmul(state.precision, local.moved)
-    slope = local.slope + matmul(pull.T, local.residual)
-    information = local.information + matmul(local.moved.T, pull)
+    prior = jnp.pad(state.prior, (1, 0))
+    slope = local.slope + matmul(pull.T, local.residual) - prior * state.position
+    information = local.information + matmul(local.moved.T, pull) + jnp.diag(prior)
     more = state.damping * jnp.diagonal(information) + 1e-6
     move = jnp.linalg.solve(information + jnp.diag(more), slope)
     move = jnp.where(first, 0, move)
@@ -229,22 +258,21 @@ def _improve(model: FieldModel, state: _State) -> _State:
 def _next_round(model: FieldModel, state: _State) -> _State:
     """Fix the covariance of the noisy numbers at the present parameters."""
     local, noise, problem = state.local, state.noise, model.problem
+    update, eta = state.updated(), state.position[1:]
     if problem.weights is None:
-        variance = _updated(local, noise).variance(noise)
-        noise = laplace_variance(variance, problem.scale)
+        noise = laplace_variance(update.variance(noise), problem.scale)
     precision = jnp.linalg.inv(local.spread + jnp.diag(noise))
+    variances = jnp.diagonal(update.covariance)[1:]
+    learned = model.likely_precisions(eta, variances, state.prior)
     state = state._replace(
         noise=noise,
         precision=precision,
+        prior=jnp.where(state.rounds == 0, state.prior, learned),
         damping=jnp.full_like(state.damping, 0.1),
         steps=jnp.zeros_like(state.steps),
         rounds=state.rounds + 1,
     )
     return state._replace(value=state.objective(model, state.position, local))
-
-
-def _updated(local: _Local, noise: Array) -> NormalUpdate:
-    return normal_update(local.information, local.moved, local.spread, noise)
 
 
 def _numbers_of_features(field: RandomField, moments: RecordMoments, dtype) -> Array:
