@@ -17,6 +17,7 @@ __all__ = [
     "write_atomically",
 ]
 
+import codecs
 import contextlib
 import gzip
 import json
@@ -30,6 +31,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import BinaryIO
 
+# Found now: a process that is forked while a thread imports it later would not end.
+_utf_16 = codecs.getencoder("utf-16-be")
 _LARGEST_INTEGER = 1 << 53  # up to which all integers are doubles
 _LONGEST_NUMBER = 100  # characters
 _LONGEST_PATH = 256
@@ -130,7 +133,7 @@ def canonical_json(document: object) -> str:
             pair.
     """
     if isinstance(document, dict):
-        keys = sorted(document, key=lambda key: key.encode("utf-16-be"))
+        keys = sorted(document, key=lambda key: _utf_16(key))
         entries = (f"{canonical_json(x)}:{canonical_json(document[x])}" for x in keys)
         return f"{{{','.join(entries)}}}"
     if isinstance(document, list | tuple):

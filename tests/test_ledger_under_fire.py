@@ -23,6 +23,7 @@ from tests.helpers.ledger_processes import (
     die_at_every_line,
     fork_in_a_charge,
     fork_in_memory,
+    imported_by_charges,
     share_memory,
 )
 
@@ -190,6 +191,11 @@ def test_a_ledger_in_memory_is_of_one_process(act):
 def test_a_fork_in_the_middle_of_a_charge_keeps_no_lock(tmp_path):
     path = tmp_path / "ledger.jsonl"
     assert told([(fork_in_a_charge, path)]) == [(3, 0, 5 * COST.epsilon)]
+
+
+def test_charges_import_nothing(tmp_path):
+    """A process that is forked during an import would wait for its end for ever."""
+    assert told([(imported_by_charges, tmp_path / "ledger.jsonl")]) == [(2, set())]
 
 
 @pytest.mark.parametrize(

@@ -60,20 +60,20 @@ def close(found, wanted, atol=2e-6):
 def test_a_field_is_its_law_over_all_records(name, rng):
     field = field_named(name)
     eta, states = random_eta(rng, field), states_of(field)
-    law = law_of(field, eta)
+    law, jit = law_of(field, eta), jax.jit  # one program of each
     cells = np.asarray(field.layout.cells(states))
     tables = np.bincount(
         cells.ravel(), np.repeat(law, cells.shape[1]), field.layout.length
     )
-    close(field.marginals(eta), tables)
+    close(jit(field.marginals)(eta), tables)
     features = field.feature_matrix(states)
-    close(field.features(jnp.asarray(tables, float)), features.T @ law)
-    theta = np.asarray(field.tables(eta), float)
+    close(jit(field.features)(jnp.asarray(tables, float)), features.T @ law)
+    theta = np.asarray(jit(field.tables)(eta), float)
     close(theta[np.asarray(field.net.layout.cells(states))].prod(axis=1), law)
-    close(field.parameters(jnp.asarray(theta)), eta, atol=2e-4)
+    close(jit(field.parameters)(jnp.asarray(theta)), eta, atol=2e-4)
     counts = np.asarray(field.net.layout.cells(states))
     counts = np.bincount(counts.ravel(), minlength=field.net.layout.length)
-    sums = field.features_of_net(jnp.asarray(counts, float))
+    sums = jit(field.features_of_net)(jnp.asarray(counts, float))
     close(sums, features.sum(axis=0), atol=1e-4)
 
 
@@ -84,9 +84,14 @@ def test_sums_over_all_records_are_those_of_a_junction_tree(name, rng):
     eta = random_eta(rng, whole)
     assert whole.is_dense
     law, features = law_of(whole, eta), whole.feature_matrix(states_of(whole))
-    close(whole.covariance(eta), np.cov(features.T, aweights=law, bias=True))
-    for quantity in ("mean", "covariance", "log_partition", "tables"):
-        close(getattr(whole, quantity)(eta), getattr(tree, quantity)(eta))
+    quantities = "mean", "covariance", "log_partition", "tables"
+
+    def found(field):  # at once, by one program
+        return jax.jit(lambda eta: {x: getattr(field, x)(eta) for x in quantities})(eta)
+
+    dense = found(whole)
+    close(dense["covariance"], np.cov(features.T, aweights=law, bias=True))
+    jax.tree.map(close, dense, found(tree))
 
 
 def test_a_field_of_many_variables_needs_no_sum_over_all_records():

@@ -13,6 +13,7 @@ __all__ = [
     "die_at_every_line",
     "fork_in_a_charge",
     "fork_in_memory",
+    "imported_by_charges",
     "share_memory",
 ]
 
@@ -120,6 +121,13 @@ def share_memory(told):
         process.start()
         process.join()
     told.put(([refused.get(), refused.get()], charged(ledger, 1), ledger.spent))
+
+
+def imported_by_charges(path: pathlib.Path, told):
+    """Which modules the first charges import, in a process that made none before."""
+    before = {*sys.modules}
+    ledger = Ledger(5 * COST.epsilon, adjacency=COST.adjacency, path=path)
+    told.put((charged(ledger, 2), {*sys.modules} - before))
 
 
 def fork_in_a_charge(path: pathlib.Path, told):

@@ -107,6 +107,14 @@ MUTANTS = (
     ),
     Mutant(
         "ledger shared",
+        "ledger: the first charge imports a codec",
+        "_documents.py",
+        'codecs.getencoder("utf-16-be")',
+        "lambda key: key.encode(codecs.lookup('utf-16-be').name)",
+        (_FIRE + "test_charges_import_nothing",),
+    ),
+    Mutant(
+        "ledger shared",
         "ledger: a file that was replaced before its lock",
         _FILE,
         "if os.path.samestat(os.fstat(held), os.stat(path)):",
