@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import BinaryIO
 
-# Found now: a process that is forked while a thread imports it later would not end.
+# Looked up now: a process that is forked while a thread imports it would wait for ever.
 _utf_16 = codecs.getencoder("utf-16-be")
 _LARGEST_INTEGER = 1 << 53  # up to which all integers are doubles
 _LONGEST_NUMBER = 100  # characters
@@ -133,7 +133,7 @@ def canonical_json(document: object) -> str:
             pair.
     """
     if isinstance(document, dict):
-        keys = sorted(document, key=lambda key: _utf_16(key))
+        keys = sorted(document, key=_utf_16)
         entries = (f"{canonical_json(x)}:{canonical_json(document[x])}" for x in keys)
         return f"{{{','.join(entries)}}}"
     if isinstance(document, list | tuple):

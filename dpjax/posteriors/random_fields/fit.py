@@ -142,7 +142,7 @@ class FieldModel(NamedTuple):
         number less the sum of the ratios of their variances to those of the prior.
 
         Reference:
-            MacKay (Neural Computation 1992), Bayesian interpolation, equation 4.8.
+            MacKay (Neural Computation 1992), for estimates of a prior's precision.
         """
         for order in np.unique(self.field.orders[self.field.orders > 1]):
             alike = np.flatnonzero(self.field.orders == order)
