@@ -17,7 +17,7 @@ MUTANTS = tuple(
         (
             "RFC 8785: entries by code points",
             _DOCUMENTS,
-            'key=lambda key: key.encode("utf-16-be")',
+            "key=_utf_16",
             "key=str",
             f"{_HERE}test_a_document_is_written_as_the_standard_says",
         ),
