@@ -231,8 +231,8 @@ def test_simulated_noise_is_finite_for_the_least_numbers(adjacency, monkeypatch)
         return jnp.full(shape, minval)
 
     monkeypatch.setattr(jr, "uniform", least)
-    noise = jax.jit(lambda key: made.noise(key, (2, made.statistic.length)))
-    assert np.isfinite(noise(jr.key(0))).all()
+    draw = jax.jit(lambda key: made.noise(key, (2, made.statistic.length)))
+    assert np.isfinite(draw(jr.key(0))).all()
 
 
 @pytest.mark.parametrize("name", ["star", "two groups"])

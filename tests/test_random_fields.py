@@ -60,20 +60,20 @@ def close(found, wanted, atol=2e-6):
 def test_a_field_is_its_law_over_all_records(name, rng):
     field = field_named(name)
     eta, states = random_eta(rng, field), states_of(field)
-    law, jit = law_of(field, eta), jax.jit  # one program of each
+    law = law_of(field, eta)
     cells = np.asarray(field.layout.cells(states))
     tables = np.bincount(
         cells.ravel(), np.repeat(law, cells.shape[1]), field.layout.length
     )
-    close(jit(field.marginals)(eta), tables)
+    close(jax.jit(field.marginals)(eta), tables)
     features = field.feature_matrix(states)
-    close(jit(field.features)(jnp.asarray(tables, float)), features.T @ law)
-    theta = np.asarray(jit(field.tables)(eta), float)
+    close(jax.jit(field.features)(jnp.asarray(tables, float)), features.T @ law)
+    theta = np.asarray(jax.jit(field.tables)(eta), float)
     close(theta[np.asarray(field.net.layout.cells(states))].prod(axis=1), law)
-    close(jit(field.parameters)(jnp.asarray(theta)), eta, atol=2e-4)
+    close(jax.jit(field.parameters)(jnp.asarray(theta)), eta, atol=2e-4)
     counts = np.asarray(field.net.layout.cells(states))
     counts = np.bincount(counts.ravel(), minlength=field.net.layout.length)
-    sums = jit(field.features_of_net)(jnp.asarray(counts, float))
+    sums = jax.jit(field.features_of_net)(jnp.asarray(counts, float))
     close(sums, features.sum(axis=0), atol=1e-4)
 
 
@@ -167,8 +167,9 @@ def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
 def test_without_information_parameters_have_the_variances_of_the_prior(key):
     """A record in the prior has the precision 1 for each parameter of two levels.
 
-    The learned precision t of the interaction is that which makes these four records
-    most likely: (2 + 4 / (4 + t)) / 2, where 2 is the weight of its first value.
+    The learned precision t of the interaction solves t = (4 / (4 + t) + 2) / 2: the
+    four records in the prior determine 4 / (4 + t) parameters, and two parameters are
+    the weight of the first precision, 1.
     """
     records = np.zeros((10, 2), np.uint8)
     made = release_of(records, "k-norm", "0.0001", "replace-one", schema=SATURATED)

@@ -136,10 +136,11 @@ class FieldModel(NamedTuple):
         return jnp.where(several, _USUAL, jnp.asarray(_LOOSE, self.observe.dtype))
 
     def likely_precisions(self, eta: Array, variances: Array, prior: Array) -> Array:
-        """Return the precisions that make the release more likely, given the last ones.
+        """Return precisions that make the release more likely than those of `prior`.
 
-        Of the parameters of as many variables, the release determines as many as their
-        number less the sum of the ratios of their variances to those of the prior.
+        One parameter is determined to the share 1 - (its variance) · (its precision).
+        The new precision is the number of parameters that are determined, of as many
+        variables, over the sum of their squares.
 
         Reference:
             MacKay (Neural Computation 1992), for estimates of a prior's precision.

@@ -102,9 +102,10 @@ def field_posterior(
             its cells, whose distribution is uniform, and to a normal density of each
             parameter of several variables. These are centred at 0, and their precision,
             one for all parameters of as many variables, is the most likely one given
-            the release, where a precision of 1 has the weight of two parameters. A
-            dictionary has numbers of records for all cells of each table of `net`. A
-            private number of records has a flat prior.
+            the release and these records, where a precision of 1 has the weight of two
+            parameters; intervals take it as known. A dictionary has numbers of records
+            for all cells of each table of `net`. A private number of records has a
+            flat prior.
         noise_aware: if False, the noisy tables are projected onto consistent tables
             without negative cells and taken as exact; the intervals are too narrow.
         chains: number of chains, run in parallel.
