@@ -4,12 +4,13 @@
 
 Scores of held-out records are those of `bench_peer_utility`, where modules of peers are
 described. The seconds are those of one fit and its scores, compilation included. All
-learners have the same ε, for a record that is added or removed. `dpjax …, all pairs`
-learns no network, but releases the tables of all pairs of variables; this needs few
-variables, whose possible records can be enumerated. `dpjax ε` and PrivBayes are
-ε-private (PrivBayes takes the number of records as public), the others are
-(ε, δ)-private with δ = 1e-9. AIM has two-way tables, 500 iterations, four rounds a
-variable and a model of at most 1 MB; its defaults are 16 rounds and 80 MB.
+learners have the same ε, for a record that is added or removed. `dpjax ε` and `dpjax
+zCDP` choose the degree by default. `dpjax …, all pairs` learns no network, but releases
+the tables of all pairs of variables; this needs few variables, whose possible records
+can be enumerated. `dpjax ε…` and PrivBayes are ε-private (PrivBayes takes the number of
+records as public), the others are (ε, δ)-private with δ = 1e-9. AIM has two-way tables,
+500 iterations, four rounds a variable and a model of at most 1 MB; its defaults are 16
+rounds and 80 MB.
 
 MST and AIM are scored by their Markov random fields, as Bayesian networks whose tables
 are marginals of the junction tree, and PrivBayes by its network and as many synthetic
@@ -51,7 +52,7 @@ def cost(kind: str, epsilon: float) -> dict:
     return {"budget": budget}
 
 
-def ours(kind: str, degree: int, net, records, epsilon, rng) -> dict:
+def ours(kind: str, degree: int | None, net, records, epsilon, rng) -> dict:
     """A network learned by dpjax, and its posterior by the default method."""
     released = dp.learn(net.schema, records, degree=degree, **cost(kind, epsilon))
     return {"net": released.net, "posterior": dp.posterior(released)}
@@ -198,7 +199,8 @@ def main() -> None:
     print("{} records for training, {} held out".format(*map(len, splits[0])))
     print(f"{'ε':<6}{'learner':<24}{''.join(f'{x:>22}' for x in peers.SCORES)} seconds")
     kinds = itertools.product(("ε", "zCDP"), (1, 2, 3))
-    every = {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
+    every = {f"dpjax {x}": partial(ours, x, None) for x in ("ε", "zCDP")}
+    every |= {f"dpjax {kind}, degree {x}": partial(ours, kind, x) for kind, x in kinds}
     every |= {f"dpjax {x}, all pairs": partial(all_pairs, x) for x in ("ε", "zCDP")}
     every |= {"MST": partial(as_network, peers.mst), "AIM": partial(as_network, aim)}
     every |= {f"PrivBayes, degree {x}": partial(privbayes, x) for x in (1, 2)}

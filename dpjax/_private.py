@@ -1,6 +1,6 @@
 """Protection of objects with private content: no pickling, no values in a `repr`."""
 
-__all__ = ["Unpickled", "shapes_only"]
+__all__ = ["Unpickled", "cost_in_words", "shapes_only"]
 
 from typing import Any, ClassVar, NoReturn
 
@@ -32,3 +32,11 @@ class Unpickled:
 def shapes_only(self: Any) -> str:
     """Return a `repr` of an object with the shapes of arrays, not their values."""
     return eqx.tree_pformat(self)
+
+
+def cost_in_words(paid: Any) -> str:
+    """Return the guarantee of a mechanism or a release in words, for its `repr`."""
+    try:
+        return str(paid.guarantee()).replace(" = ", "=")
+    except (TypeError, ValueError):
+        return "stacked or traced"

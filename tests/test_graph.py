@@ -29,6 +29,7 @@ def test_a_network_keeps_the_order_of_the_schema():
     assert net.families == ((0,), (1,), (1, 0, 2))
     assert net.layout.shape(net.families[2]) == (3, 2, 2)
     assert net.parent_names() == {"a": [], "b": [], "c": ["b", "a"]}
+    assert repr(net) == "BayesNet(a; b; c | b, a)"
 
 
 def test_only_mentioned_variables_are_in_the_network():

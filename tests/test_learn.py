@@ -10,7 +10,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
-from dpjax.releases import InconsistentRelease, candidates, learning
+from dpjax.releases import InconsistentRelease, candidates, learning, learning_plans
 from dpjax.releases.candidates import chosen, distance_sensitivity, scores_of
 from dpjax.releases.learned import Learned
 from tests.helpers.checker import checker
@@ -81,7 +81,7 @@ def test_the_table_of_an_edge_has_all_parents():
 
 
 def test_edges_with_too_large_a_table_are_left_out(monkeypatch):
-    monkeypatch.setattr(candidates, "_MOST_CELLS", 5)
+    monkeypatch.setattr(candidates, "MOST_CELLS", 5)
     assert scores_of(EMPTY, EDGES, np.zeros((2, 2), int), EXPECTED[0], 1.0) == {}
 
 
@@ -248,6 +248,46 @@ def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch)
     assert max(map(len, found.net.parents)) <= degree
 
 
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_the_degree_is_the_most_whose_errors_are_small_beside_the_records(adjacency):
+    """Of Laplace noise, whose scale is a quotient, on a network without data."""
+    net = dp.BayesNet.from_parents(CHAIN, {name: () for name in CHAIN})
+    step = distance_sensitivity(adjacency)
+    plans = learning_plans.plans_of(
+        net, PureDP(Fraction(4), adjacency), None, "laplace"
+    )
+    assert [len(plan.epsilons) for plan in plans] == [1, 2, 3]
+    assert len({plan.tables[0] for plan in plans}) == 1
+    errors = []
+    for degree, plan in enumerate(plans, 1):
+        cells = sum(2 ** min(i + 1, degree + 1) for i in range(5))
+        scale = step * (5 - degree) / plan.tables[-1].epsilon  # of the maximal tables
+        errors.append(float(scale * cells / 5 + step / plan.epsilons[-1]))
+    assert errors == sorted(errors)
+    for degree, error in enumerate(errors[1:], 2):
+        for n, best in ((16.5 * error, degree - 1), (16.9 * error, degree)):
+            assert len(learning_plans.best_plan(plans, net, n).epsilons) == best
+    assert learning_plans.best_plan(plans, net, 1.0) == plans[0]
+
+
+def test_a_degree_with_too_large_tables_is_not_chosen():
+    schema = dp.Schema({name: list(range(12)) for name in "abcd"})
+    net = dp.BayesNet.from_parents(schema, {name: () for name in schema})
+    plans = learning_plans.plans_of(
+        net, PureDP(Fraction(1), "add-remove"), None, "laplace"
+    )
+    assert len(learning_plans.best_plan(plans, net, 1e9).epsilons) == 2
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_a_degree_that_is_not_given_follows_from_the_number_of_records(adjacency):
+    for epsilon, degree in ((1, 1), (40, 3)):
+        ledger = dp.Ledger(epsilon=epsilon, adjacency=adjacency)
+        found = dp.learn(CHAIN, chain(400), epsilon=epsilon, ledger=ledger)
+        assert len(found.chain) == degree + 1
+        assert found.guarantee() == ledger.cost == PureDP(Fraction(epsilon), adjacency)
+
+
 def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
     found = learned(degree=3)
     for old, new in itertools.pairwise(found.chain):
@@ -279,7 +319,7 @@ def test_rows_of_persons_are_limited_once():
     table = chain(900) | {"who": np.repeat(np.arange(300), 3)}
     found = dp.learn(
         CHAIN, table, epsilon=40, adjacency="add-remove", id="who", contributions=2,
-        ignore="*",
+        ignore="*", degree=2,
     )  # fmt: skip
     totals = [float(np.sum(x.tables()["a"])) for x in found.chain]
     assert totals == pytest.approx([600] * 3, abs=120)  # 900 rows are given
@@ -335,7 +375,7 @@ WRONG = {
     ),
     "one variable": (
         {"schema": dp.Schema({"a": [0, 1]})},
-        "`degree` must be at most 0",
+        "`schema` must have at least two variables",
     ),
     "no records": (
         {"table": {name: np.zeros(0, int) for name in "abcde"}},

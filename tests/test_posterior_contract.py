@@ -193,6 +193,15 @@ def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
     }
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_every_posterior_is_shown_without_its_numbers(name):
+    shown = repr(made(name))
+    assert "[" not in re.sub(r"[a-z0-9]+\[[0-9, ]*\](\(numpy\))?", "", shown)  # shapes
+    if "conjugate" not in name:
+        assert "\n" not in shown
+        assert made(name).method in shown
+
+
 @pytest.mark.parametrize(
     "name", every(*(x for x in MAKE if "weighted" not in x and x != WIDE))
 )

@@ -175,6 +175,9 @@ def test_simulated_noise_cannot_be_saved(released, tmp_path):
 def test_repr_shows_no_numbers_that_were_released(released):
     assert "Array" not in repr(released)
     assert "ε=1/3" in repr(released)
+    kind = type(released.mechanism).__name__
+    assert repr(released.mechanism) == f"{kind}(ε=1/3, {released.adjacency})"
+    assert f"given {released!r}" in repr(dp.posterior(released))
 
 
 def test_a_release_of_another_length_is_none(released):
@@ -185,6 +188,7 @@ def test_a_release_of_another_length_is_none(released):
 def test_releases_are_pytrees_that_stack(released):
     many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
     assert "stacked" in repr(many)
+    assert "stacked" in repr(many.mechanism)
     assert many.adjacency == released.adjacency
     means = jax.vmap(lambda one: plug_in_posterior(one).mean()["z"])(many)
     np.testing.assert_allclose(

@@ -247,6 +247,11 @@ class BayesNet:
             )
         return self.names.index(name)
 
+    def __repr__(self) -> str:
+        nodes = self.parent_names().items()
+        shown = (f"{x} | {', '.join(above)}" if above else x for x, above in nodes)
+        return f"BayesNet({'; '.join(shown)})"
+
     def parent_names(self) -> dict[str, list[str]]:
         """Return a dictionary from each variable's name to its parents' names."""
         return {

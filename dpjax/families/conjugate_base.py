@@ -20,7 +20,7 @@ from jaxtyping import Array
 
 from dpjax._checks import positive
 from dpjax._later import dist
-from dpjax._private import Unpickled
+from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key
 from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
@@ -87,6 +87,11 @@ class Posterior(eqx.Module):
         """Return the Markov chains' draws by parameter name; None without a chain."""
         return None
 
+    def __repr__(self) -> str:
+        released = getattr(self, "released", None)
+        given = "" if released is None else f", given {released!r}"
+        return f"{type(self).__name__}(method {self.method!r}{given})"
+
     def _undefined(self, question: str, remedy: str) -> ValueError:
         return ValueError(
             f"`{question}` must be asked of another posterior than one by the method "
@@ -152,6 +157,8 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 
     def __check_init__(self):
         positive(**{name: getattr(self.parameters, name) for name in self._positive})
+
+    __repr__ = shapes_only
 
     @property
     def method(self) -> str:

@@ -15,13 +15,11 @@ __all__ = [
     "ParameterMechanism",
     "PosteriorSampler",
     "all_tables",
-    "exact_or_none",
     "on_host",
     "tables_of",
 ]
 
 import abc
-from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -30,12 +28,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
+from dpjax._private import cost_in_words
 from dpjax._registry import Registry
 from dpjax._types import Described, Key, Scalar
 from dpjax.noise import NoiseLaw
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import Bits, system_bits
-from dpjax.privacy import Adjacency, Epsilon, Guarantee, exact_epsilon
+from dpjax.privacy import Adjacency, Guarantee
 from dpjax.privacy.unit import per_row
 from dpjax.statistics import FamilyStatistic, Statistic, TableStatistic
 from dpjax.statistics.record_moments import RecordMoments
@@ -94,6 +93,9 @@ class Mechanism(eqx.Module):
         Those for several budgets can be stacked, and share one compiled program.
         """
         return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({cost_in_words(self)}, {self.adjacency})"
 
 
 class MechanismWithJointLaw(Mechanism):
@@ -262,11 +264,6 @@ class PosteriorSampler(ParameterMechanism):
     @abc.abstractmethod
     def draw_with(self, bits: Bits, exact: Integers) -> np.ndarray:
         """Draw one row for each sample from given random bits, without rounding."""
-
-
-def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
-    """Return the exact fraction of an optional number, or None; errors use `name`."""
-    return None if value is None else exact_epsilon(value, name)
 
 
 def on_host(exact: Integers) -> Int[np.ndarray, " m"]:

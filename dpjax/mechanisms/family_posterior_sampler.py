@@ -39,6 +39,7 @@ from dpjax.privacy import (
     budget_of,
     exact_epsilon,
 )
+from dpjax.privacy.rounding import exact_or_none
 from dpjax.statistics import FamilyStatistic, Statistic
 
 _MAP = "family-map-on-grid"
@@ -148,7 +149,7 @@ class FamilyPosteriorSampler(base.PosteriorSampler):
         refuse_prior(prior, family)
         each = budget.share(Fraction(1, int(samples)))
         width = each.choice_epsilon  # largest range of log-ratios of one sample
-        given = base.exact_or_none(temperature, "temperature")
+        given = exact_or_none(temperature, "temperature")
 
         def grid_within(limits: Truncation) -> ParameterGrid:
             bounds = tuple(

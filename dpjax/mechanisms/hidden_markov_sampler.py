@@ -26,6 +26,7 @@ from dpjax.mechanisms.sampling_loss import lowest_temperature, spent_at
 from dpjax.noise.exact_choice import Bits, softmax
 from dpjax.noise.simplex_grid import LOG_BITS
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, budget_of
+from dpjax.privacy.rounding import exact_or_none
 from dpjax.statistics import NetworkCounts, Statistic, TableStatistic
 
 
@@ -136,7 +137,7 @@ class HiddenMarkovSampler(base.PosteriorSampler):
         whole(1, samples=samples)
         whole(1, samples=samples)
         fields = _fields(statistic)
-        lowest = base.exact_or_none(omega, "omega") or Fraction(1, 10 * max(fields))
+        lowest = exact_or_none(omega, "omega") or Fraction(1, 10 * max(fields))
         candidates = Candidates(fields, states, points, lowest, units, seed)
         each = budget.share(Fraction(1, int(samples)))
 
@@ -144,7 +145,7 @@ class HiddenMarkovSampler(base.PosteriorSampler):
             return each.of_choice(candidates.widest(budget.adjacency) / temperature)
 
         least = lowest_temperature(each, cost, None)
-        given = base.exact_or_none(temperature, "temperature")
+        given = exact_or_none(temperature, "temperature")
         derived = given is None and least >= 1
         used = least if derived else given or Fraction(1)
         spent = budget if derived else spent_at(budget, cost(used).repeated(samples))

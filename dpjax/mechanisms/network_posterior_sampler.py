@@ -33,6 +33,7 @@ from dpjax.privacy import (
     budget_of,
     exact_epsilon,
 )
+from dpjax.privacy.rounding import exact_or_none
 from dpjax.statistics import Statistic
 from dpjax.tables.layout import TableLayout
 
@@ -113,7 +114,7 @@ class NetworkPosteriorSampler(base.PosteriorSampler):
         whole(1, samples=samples, units=units)
         units, samples = int(units), int(samples)
         alpha = exact_epsilon(prior, "prior")
-        given = base.exact_or_none(temperature, "temperature")
+        given = exact_or_none(temperature, "temperature")
         each = budget.share(Fraction(1, samples))
         if omega is None:
             share = sampling_loss.choose_share(layout, units, each, n, given)

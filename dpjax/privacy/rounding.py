@@ -8,6 +8,7 @@ rounded up too. Results of `rounded_up` are short enough for a ledger's file.
 __all__ = [
     "Epsilon",
     "exact_epsilon",
+    "exact_or_none",
     "exponential_above",
     "logarithm_above",
     "root_above",
@@ -70,6 +71,11 @@ def exact_epsilon(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
     for part in denominator:
         fraction /= Fraction(part)
     return _within_range(fraction, message)
+
+
+def exact_or_none(value: Epsilon | None, name: str) -> Fraction | None:
+    """Return the exact fraction of an optional number, or None; errors use `name`."""
+    return None if value is None else exact_epsilon(value, name)
 
 
 def rounded_up(value: Fraction | Decimal) -> Fraction:

@@ -6,11 +6,13 @@ minus a public penalty: the noise that the larger table would have.
 """
 
 __all__ = [
+    "MOST_CELLS",
     "Edge",
     "Scores",
     "chosen",
     "distance_sensitivity",
     "expected_records",
+    "number_of_records",
     "scores_of",
 ]
 
@@ -33,7 +35,7 @@ from dpjax.tables.counts import count_batches
 from dpjax.tables.layout import TableLayout
 
 _DRAWN, _NUMBERS = 1 << 20, 1 << 26  # records, and levels, of an expected table
-_MOST_CELLS = 1 << 14  # of a table
+MOST_CELLS = 1 << 14  # of a table
 
 Edge = tuple[int, int]
 """The indices of a variable and of a new parent."""
@@ -87,13 +89,22 @@ def expected_records(released: Released) -> Expected:
         Post-processing of a release has no privacy cost.
     """
     net, counts = released.net, consistent(released)
-    n = released.n
-    if n is None:
-        n = float(counts[: net.layout.offsets[1]].sum())
     theta = net.layout.normalise(jnp.asarray(counts) + 1)
     many = min(_DRAWN, _NUMBERS // len(net.names))
     drawn = sample_records(study_key(0), theta, net, many)
-    return np.asarray(drawn), max(float(n), 1.0)
+    return np.asarray(drawn), number_of_records(released)
+
+
+def number_of_records(released: Released) -> float:
+    """Return the number of records, or its least-squares estimate; at least 1.
+
+    Privacy:
+        Post-processing of a release has no privacy cost.
+    """
+    if released.n is not None:
+        return max(float(released.n), 1.0)
+    table = consistent(released)[: released.net.layout.offsets[1]]
+    return max(float(table.sum()), 1.0)
 
 
 def scores_of(
@@ -118,7 +129,7 @@ def scores_of(
     """
     groups = {edge: (*net.parents[edge[0]], edge[1], edge[0]) for edge in edges}
     sizes = {x: math.prod(net.sizes[i] for i in y) for x, y in groups.items()}
-    kept = [edge for edge in edges if sizes[edge] <= _MOST_CELLS]
+    kept = [edge for edge in edges if sizes[edge] <= MOST_CELLS]
     if not kept:
         return {}
     layout = TableLayout(net.sizes, tuple(groups[edge] for edge in kept))

@@ -5,32 +5,28 @@ __all__ = ["learn"]
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from dpjax._checks import whole
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import encode_batches
 from dpjax.data.persons import check_id, kept_rows
 from dpjax.data.schema import Schema
 from dpjax.data.sources import Table
-from dpjax.mechanisms import ExactMechanism
-from dpjax.mechanisms.recipes import Recipe, recipe_of
-from dpjax.privacy import (
-    REPLACE_ONE,
-    Adjacency,
-    Epsilon,
-    Guarantee,
-    Ledger,
-)
+from dpjax.mechanisms.recipes import Recipe
+from dpjax.privacy import Adjacency, Epsilon, Guarantee, Ledger
 from dpjax.releases.about import about_of
-from dpjax.releases.candidates import Scores, chosen, expected_records, scores_of
+from dpjax.releases.candidates import (
+    Scores,
+    chosen,
+    expected_records,
+    number_of_records,
+    scores_of,
+)
 from dpjax.releases.learned import Learned
+from dpjax.releases.learning_plans import Plan, best_plan, noise_of, plans_of
 from dpjax.releases.publish import (
     budget_for,
     refuse_empty,
@@ -40,10 +36,6 @@ from dpjax.releases.publish import (
 from dpjax.releases.released import Released
 
 Draw = Callable[[Sequence[int]], int]
-
-_CHOICES = Fraction(3, 10)  # of the budget, for all draws of edges
-_GROWTH = 3  # of the budget, from the tables of a network to those of the next
-_FINE = 100  # least numerator of the ε of a draw, a decimal number
 
 
 def learn(
@@ -55,7 +47,7 @@ def learn(
     budget: Guarantee | None = None,
     contributions: int | None = None,
     id: str | None = None,
-    degree: int = 2,
+    degree: int | None = None,
     mechanism: str | Recipe = "auto",
     ledger: Ledger | None = None,
     part: str | None = None,
@@ -81,8 +73,9 @@ def learn(
         contributions: the most rows of a person, as for `dpjax.release`.
         id: name of a column that identifies the person of each row, as for
             `dpjax.release`.
-        degree: the largest number of parents of a variable, at least 1. A higher degree
-            needs more records or budget.
+        degree: the largest number of parents of a variable, at least 1. None: 1, 2 or
+            3, the most for which the tables' expected errors are small beside the
+            number of records, as far as the budget and the first release tell.
         mechanism: the recipe for the tables, or its name: of additive noise, with a
             cost of the budget's kind. "auto" is Gaussian noise for zCDP.
         ledger: ledger that is charged with the whole budget before any draw.
@@ -96,9 +89,10 @@ def learn(
         and the ε of the draws, so that one file can be verified as a whole.
 
     Privacy:
-        The budget is the exact cost of all draws together: three tenths of it are for
-        edges, about half for the last tables, and the rest for earlier tables. Error
-        messages about records, time and memory depend on the records.
+        The budget is the exact cost of all draws together, of which three tenths are
+        for edges and an eighth for the first tables. A degree that is not given
+        follows from the first tables, at no cost. Error messages about records, time
+        and memory depend on the records.
 
     Raises:
         ValueError: if an argument is not valid, or the table cannot be read, is empty
@@ -114,66 +108,15 @@ def learn(
     budget = budget_for(schema, epsilon, adjacency, contributions, budget, ledger)
     refuse_part(part, ledger)
     net, facts = _without_edges(schema), about_of(about)
-    plan = _plan(net, budget, degree, mechanism)
+    plans = plans_of(net, budget, degree, mechanism)
     if ledger is not None:
         ledger.require(budget, part)
     records = _records(net, table, budget, id, ignore)
     if ledger is not None:
-        purpose = f"{plan.recipe}: {len(net.names)} variables and a network, learned"
+        many = f"{len(net.names)} variables and a network, learned"
+        purpose = f"{plans[0].recipe}: {many}"
         ledger.charge(budget, purpose, part)
-    return replace(_learned(plan, net, records), about=facts)
-
-
-class _Plan(NamedTuple):
-    """The budget of each step, for a person, and the recipe of the tables."""
-
-    recipe: Recipe
-    tables: tuple[Guarantee, ...]  # one more than draws
-    epsilons: tuple[Fraction, ...]  # of each draw, for one record
-
-
-def _plan(
-    net: BayesNet, budget: Guarantee, degree: int, mechanism: str | Recipe
-) -> _Plan:
-    """Divide the budget; raise `ValueError` if an argument does not fit."""
-    whole(1, degree=degree)
-    most = len(net.names) - 1
-    if degree > most:
-        raise ValueError(
-            f"`degree` must be at most {most} for {most + 1} variables, got {degree}."
-        )
-    parts = [Fraction(_GROWTH**step) for step in range(degree + 1)]
-    rest = (1 - _CHOICES) / sum(parts)
-    tables = [budget.share(part * rest) for part in parts[:-1]]
-    left, epsilons = budget, []
-    for step in range(degree):
-        draws = most - step
-        one = budget.per_record().share(_CHOICES / degree / draws).choice_epsilon
-        epsilons.append(_short(one))
-        drawn = budget.per_record().of_choice(epsilons[-1]).repeated(draws)
-        left = left.minus(drawn.of_group(budget.contributions)).minus(tables[step])
-    recipe, cost = recipe_of(mechanism).paid_by(budget)
-    if cost.kind != budget.kind:
-        raise ValueError(
-            f"`mechanism` must be one whose cost is of the budget's kind, {budget.kind}"
-            f", such as auto, for a network that is learned, got {recipe}."
-        )
-    plan = _Plan(recipe, (*tables, left), tuple(epsilons))
-    for cost in plan.tables:
-        if not _mechanism(plan.recipe, net, cost).additive:
-            raise ValueError(
-                "`mechanism` must add noise to tables for a network that is learned, "
-                f"such as auto, got {recipe}."
-            )
-    return plan
-
-
-def _short(epsilon: Fraction) -> Fraction:
-    """Return a decimal number of a few digits, below ε by less than one part in 100."""
-    scale = Fraction(1)
-    while epsilon * scale < _FINE:
-        scale *= 10
-    return Fraction(int(epsilon * scale)) / scale
+    return replace(_learned(plans, net, records), about=facts)
 
 
 def _without_edges(schema: Schema) -> BayesNet:
@@ -205,23 +148,25 @@ def _records(
     return records
 
 
-def _learned(plan: _Plan, net: BayesNet, records: np.ndarray) -> Released:
-    """Release tables and draw edges, in turn, by the budgets of the plan."""
+def _learned(plans: Sequence[Plan], net: BayesNet, records: np.ndarray) -> Released:
+    """Release tables and draw edges, in turn, by the budgets of one of the plans."""
     order: list[int] = []
-    made = release(net, [records], budget=plan.tables[0], mechanism=plan.recipe)
+    first, recipe = plans[0].tables[0], plans[0].recipe  # of all plans
+    made = release(net, [records], budget=first, mechanism=recipe)
+    plan = best_plan(plans, net, number_of_records(made))
     for step, epsilon in enumerate(plan.epsilons):
         cost = plan.tables[step + 1]
         edges = list(itertools.permutations(range(len(net.names)), 2))
         if order:
             edges = [(x, y) for x, y in edges if _may_follow(order, net, x, y)]
-        noise = _noise(plan.recipe, net, cost)
+        noise = noise_of(recipe, net, cost)
         found = scores_of(net, edges, records, expected_records(made), noise)
         draw = partial(chosen, epsilon=epsilon, adjacency=cost.adjacency)
         if order:
             net = _with_parents(net, order[step + 1 :], found, draw)
         else:
             net, order = _tree(net, found, draw)
-        last = release(net, [records], budget=cost, mechanism=plan.recipe)
+        last = release(net, [records], budget=cost, mechanism=recipe)
         made = replace(last, learned=Learned(made, epsilon))
     return made
 
@@ -257,17 +202,3 @@ def _with_parents(
         place = draw([*(scores[edge] for edge in edges), 0])
         parents[variable] += tuple(y for _, y in edges[place : place + 1])
     return BayesNet(net.variables, tuple(parents))
-
-
-def _mechanism(recipe: Recipe, net: BayesNet, cost: Guarantee) -> ExactMechanism:
-    """Make the mechanism for the tables of a network, without data."""
-    public = 1 if cost.adjacency == REPLACE_ONE else None
-    statistic = recipe.statistic(net, cost.adjacency)
-    return recipe.mechanism(statistic, cost.per_record(), public)
-
-
-def _noise(recipe: Recipe, net: BayesNet, cost: Guarantee) -> float:
-    """Return the mean scale of the noise of all cells, from public facts alone."""
-    length = recipe.statistic(net, cost.adjacency).length
-    made: Any = _mechanism(recipe, net, cost).for_studies()
-    return float(jnp.mean(made.noise_scale(jnp.zeros(length))))

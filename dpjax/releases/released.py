@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array
 
 from dpjax._documents import read_text, write_atomically
-from dpjax._private import Unpickled
+from dpjax._private import Unpickled, cost_in_words
 from dpjax._types import Cells, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
@@ -236,10 +236,7 @@ class Released(Unpickled, eqx.Module):
         return file_format.parse(text, cls)
 
     def __repr__(self) -> str:
-        try:
-            cost = str(self.guarantee()).replace(" = ", "=")
-        except (ValueError, jax.errors.TracerArrayConversionError):
-            cost = "stacked or traced"
+        cost = cost_in_words(self)
         return (
             f"Released({self.statistic.kind} of {len(self.schema)} "
             f"variables, {self.statistic.length} integers, {cost}, {self.adjacency}, "

@@ -206,8 +206,9 @@ FUNCTIONS = {
     "data/sampling.py": ("poisson_sample", "sample_of_fixed_size"),
     "releases/sampled.py": ("Sampled.of", "Sampled.draw", "Sampled.check"),
     "releases/learning.py": (
-        "learn", "_plan", "_records",
+        "learn", "_records",
     ),
+    "releases/learning_plans.py": ("plans_of", "best_plan", "_error", "_plan"),
     "releases/learned.py": (
         "Learned.depth", "Learned.choices", "Learned.selection",
         "Learned.cost_of_tables", "Learned.check",

@@ -4,9 +4,13 @@ from tests.mutants.mutant import Mutant
 
 _SCORES = "releases/candidates.py"
 _LEARN = "releases/learning.py"
+_PLANS = "releases/learning_plans.py"
 _LEARNED = "releases/learned.py"
 _HERE = "tests/test_learn.py::"
 _COST = _HERE + "test_the_cost_is_the_budget_and_counts_every_draw"
+_DEGREE = (
+    _HERE + "test_the_degree_is_the_most_whose_errors_are_small_beside_the_records"
+)
 _WRONG = _HERE + "test_a_wrong_argument_is_refused_and_nothing_is_charged"
 _LEFT_OUT = _HERE + "test_edges_with_too_large_a_table_are_left_out"
 _PRICES = _HERE + "test_what_a_draw_costs_and_what_a_budget_pays_for"
@@ -42,8 +46,8 @@ MUTANTS = tuple(
             "limit weakened",
             "tables of any size",
             _SCORES,
-            "sizes[edge] <= _MOST_CELLS]",
-            "sizes[edge] <= 2 * _MOST_CELLS]",
+            "sizes[edge] <= MOST_CELLS]",
+            "sizes[edge] <= 2 * MOST_CELLS]",
             _LEFT_OUT,
         ),
         (
@@ -82,7 +86,7 @@ MUTANTS = tuple(
         (
             "limit weakened",
             "no parents at all",
-            _LEARN,
+            _PLANS,
             "    whole(1, degree=degree)\n",
             "",
             f"{_WRONG}[no degree]",
@@ -90,15 +94,47 @@ MUTANTS = tuple(
         (
             "ε doubled",
             "the last tables cost as if one edge was drawn",
-            _LEARN,
+            _PLANS,
             ".of_choice(epsilons[-1]).repeated(draws)",
             ".of_choice(epsilons[-1]).repeated(1)",
             f"{_COST}[pure-1]",
         ),
         (
+            "limit weakened",
+            "a degree with errors as large as n",
+            _PLANS,
+            "_error(plan, net) <= _SMALL * n",
+            "_error(plan, net) <= n",
+            f"{_DEGREE}[replace-one]",
+        ),
+        (
+            "branch left out",
+            "the lowest degree is the only one",
+            _PLANS,
+            "every = range(1, min(most, _DEGREES) + 1) if",
+            "every = range(1, 2) if",
+            f"{_DEGREE}[replace-one]",
+        ),
+        (
+            "branch left out",
+            "a degree is chosen by the noise of tables alone",
+            _PLANS,
+            "return table + float(distance_sensitivity(cost.adjacency) /",
+            "return table + float(0 /",
+            f"{_DEGREE}[add-remove]",
+        ),
+        (
+            "limit weakened",
+            "a degree whose tables have any size",
+            _PLANS,
+            "    if max(cells) > MOST_CELLS:\n",
+            "    if max(cells) > 2 * MOST_CELLS:\n",
+            _HERE + "test_a_degree_with_too_large_tables_is_not_chosen",
+        ),
+        (
             "branch left out",
             "samples in place of noise",
-            _LEARN,
+            _PLANS,
             "    for cost in plan.tables:\n        if not",
             "    for cost in ():\n        if not",
             f"{_WRONG}[samples]",

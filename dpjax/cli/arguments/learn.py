@@ -22,9 +22,9 @@ def add(commands) -> None:
     command.common("--schema")
     command.number(
         "--degree",
-        "largest number of parents of a variable; a higher one needs more records or "
-        "budget",
-        2,
+        "largest number of parents of a variable; if absent: 1, 2 or 3, the most for "
+        "which the budget and the number of records are enough",
+        None,
     )
     command.common(
         "--mechanism",
