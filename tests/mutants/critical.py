@@ -208,7 +208,7 @@ FUNCTIONS = {
     "releases/learning.py": (
         "learn", "_records",
     ),
-    "releases/learning_plans.py": ("plans_of", "best_plan", "_error", "_plan"),
+    "releases/learning_plans.py": ("plans_of", "best_plan", "_plan"),
     "releases/learned.py": (
         "Learned.depth", "Learned.choices", "Learned.selection",
         "Learned.cost_of_tables", "Learned.check",
