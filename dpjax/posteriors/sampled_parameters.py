@@ -130,11 +130,8 @@ class SampledParameters(FamilyPosterior):
         values = self.parameters()
         if not isinstance(prior.mean(), dict):
             (values,) = values.values()
-
-        def likelihood(value):  # by Bayes' theorem, up to a constant
-            return after.log_prob(value) - prior.log_prob(value)
-
-        weights = reweighted(self.log_weights, jax.vmap(likelihood)(values))
+        likelihoods = _log_likelihoods(prior, after, values)
+        weights = reweighted(self.log_weights, likelihoods)
         return eqx.tree_at(
             lambda x: x.log_weights, self, weights, is_leaf=lambda x: x is None
         )
@@ -153,3 +150,15 @@ class SampledParameters(FamilyPosterior):
             name: part.reshape(*values.shape[:-1], *shape)
             for name, part, shape in zip(self.names, parts, shapes, strict=True)
         }
+
+
+@eqx.filter_jit
+def _log_likelihoods(
+    prior: FamilyPosterior, after: FamilyPosterior, values: Any
+) -> Float[Array, " samples"]:
+    """Log-likelihood of records at each value, by Bayes' theorem, up to a constant."""
+
+    def likelihood(value):
+        return after.log_prob(value) - prior.log_prob(value)
+
+    return jax.vmap(likelihood)(values)

@@ -143,7 +143,9 @@ def _distances(
     layout: TableLayout, records: Records, drawn: np.ndarray, n: float
 ) -> Int64[np.ndarray, " t"]:
     """Return the L1 distance of each table's counts from the expected counts."""
-    counts = count_batches([np.asarray(records)], layout)
-    expected = count_batches([drawn], layout) * (n / len(drawn))
+    records = np.asarray(records)
+    counts = count_batches([records], layout)
+    same = drawn.astype(records.dtype)  # so that one program counts both
+    expected = count_batches([same], layout) * (n / len(drawn))
     apart = np.abs(counts - np.rint(expected).astype(np.int64))
     return np.add.reduceat(apart, layout.offsets[:-1])

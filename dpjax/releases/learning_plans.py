@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from dpjax._checks import whole
 from dpjax.data.bayes_net import BayesNet
-from dpjax.mechanisms import ExactMechanism
+from dpjax.mechanisms import ExactMechanism, MechanismWithJointLaw
 from dpjax.mechanisms.recipes import Recipe, recipe_of
 from dpjax.privacy import REPLACE_ONE, Guarantee
 from dpjax.releases.candidates import MOST_CELLS, distance_sensitivity
@@ -127,7 +129,12 @@ def noise_of(recipe: Recipe, net: BayesNet, cost: Guarantee) -> float:
     """Return the mean scale of the noise of all cells, from public facts alone."""
     length = recipe.statistic(net, cost.adjacency).length
     made: Any = _mechanism(recipe, net, cost).for_studies()
-    return float(jnp.mean(made.noise_scale(jnp.zeros(length))))
+    return float(_mean_scale(made, length))
+
+
+@eqx.filter_jit
+def _mean_scale(mechanism: MechanismWithJointLaw, length: int) -> Array:
+    return jnp.mean(mechanism.noise_scale(jnp.zeros(length)))
 
 
 def _mechanism(recipe: Recipe, net: BayesNet, cost: Guarantee) -> ExactMechanism:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -180,13 +181,11 @@ def _in_pieces(statistic: Statistic, batches: Iterable[ArrayLike]) -> Total:
 
 def _refuse_traced(records: Array) -> None:
     """Raise `ValueError` in compiled or mapped code, which would reuse one draw."""
-    try:
-        np.asarray(records[:0])
-    except jax.errors.TracerArrayConversionError:
+    if isinstance(records, jax.core.Tracer):
         raise ValueError(
             "`release` must be called outside of `jit` and `vmap`: studies draw with "
             "`mechanism.sample(key, exact)` there."
-        ) from None
+        )
 
 
 @partial(jax.jit, static_argnames="statistic")

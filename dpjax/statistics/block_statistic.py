@@ -20,7 +20,7 @@ from dpjax.statistics.blocks import Block
 from dpjax.statistics.contrast_moments import ContrastMoments, Numbers
 from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.gathers import Gather, add, agreeing_cells, marginals, take
-from dpjax.tables.layout import TableLayout
+from dpjax.tables.layout import TableLayout, compiled
 
 
 class BlockStatistic(TableStatistic):
@@ -158,6 +158,7 @@ class BlockStatistic(TableStatistic):
             cells = cells + take(margins, place) / self._widths(cells)
         return cells
 
+    @compiled
     def beyond_margins(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Compute the cells of all blocks without the means of rows with known margin.
 

@@ -23,7 +23,7 @@ from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches
 from dpjax.tables.gathers import Gather, add, agreeing_cells, take
-from dpjax.tables.layout import TableLayout, maximal_groups
+from dpjax.tables.layout import TableLayout, compiled, maximal_groups
 
 _MOST_SLICES = 8
 
@@ -123,10 +123,12 @@ class NetworkCounts(NodeTableStatistic):
 
     def tables(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Return the tables of all variables with their parents, in one flat vector."""
+        return vector if self._pieces[1] is None else self._joined(vector)
+
+    @compiled
+    def _joined(self, vector: Flat) -> Cells:
         pieces, summed = self._pieces
-        if summed is None:
-            return vector
-        vector = jnp.asarray(vector)
+        assert summed is not None
         both = jnp.concatenate([vector, summed(add, vector, 0)], axis=-1)
         if len(pieces) > _MOST_SLICES:  # slow to compile
             places = [np.arange(*x, dtype=np.uint32) for x in pieces]

@@ -3,14 +3,14 @@
 With one vector, the size of a compiled program does not depend on the number of tables.
 """
 
-__all__ = ["TableLayout"]
+__all__ = ["TableLayout", "compiled"]
 
 import contextlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -21,6 +21,9 @@ from jaxtyping import Array, Int, Real, Shaped
 from dpjax._types import Flat, Records
 
 MOST_CELLS = 2**28
+
+compiled = partial(jax.jit, static_argnums=0, inline=True)
+"""Compile a method of a hashable object as one program, instead of each operation."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +89,20 @@ class TableLayout:
 
     def cells(
         self, records: Records, tables: Sequence[int] | None = None
-    ) -> Int[Array, "n f"]:
-        """Index in the flat vector of each record's cell in each of the `tables`."""
+    ) -> Int[Array | np.ndarray, "n f"]:
+        """Index in the flat vector of each record's cell in each of the `tables`.
+
+        The result is a NumPy array if the records are one.
+        """
         members, strides, offsets = self.addresses
         chosen = slice(None) if tables is None else np.asarray(tables, np.int32)
         members, strides, cell = members[chosen], strides[chosen], offsets[chosen][None]
-        columns = jnp.asarray(records)
+        numpy = np if isinstance(records, np.ndarray) else jnp
+        columns = numpy.asarray(records)
         for axis in range(members.shape[1]):
-            levels = columns[:, members[:, axis]].astype(jnp.int32)
+            levels = columns[:, members[:, axis]].astype(np.int32)
             cell = cell + levels * strides[None, :, axis]
-        return jnp.broadcast_to(cell, (columns.shape[0], members.shape[0]))
+        return numpy.broadcast_to(cell, (columns.shape[0], members.shape[0]))
 
     @cached_property
     def strides(self) -> tuple[dict[int, int], ...]:
@@ -177,14 +184,17 @@ class TableLayout:
             result = result.at[cells].set(part, unique_indices=True)
         return result
 
+    @compiled
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
         """Divide every row (along a table's last axis) by its sum."""
         return weights / self.row_sums(weights)
 
+    @compiled
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the sum of its row along its table's last axis."""
         return self._over_rows(jnp.sum, vector)
 
+    @compiled
     def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the largest entry of its row along its table's last axis.
 
