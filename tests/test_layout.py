@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.tables.layout import TableLayout
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 4, 5, 7), (7, 5, 4, 2), (3, 2, 3, 9)])
@@ -30,6 +31,16 @@ def test_rows_of_several_widths_are_divided_by_their_sums(sizes):
             np.testing.assert_allclose(run(given), np.concatenate(right), rtol=1e-6)
         many = jax.jit(jax.vmap(function))(jnp.stack([given, given]))
         np.testing.assert_allclose(many[1], np.concatenate(right), rtol=1e-6)
+
+
+def test_cells_of_numpy_records_are_those_of_others(rng):
+    layout = TableLayout((2, 3, 5), ((0,), (2, 1), (0, 1, 2)))
+    records = rng.integers(0, layout.sizes, (20, 3)).astype(np.uint8)
+    compiled = jax.jit(layout.cells)(records)
+    found = layout.cells(records)
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == compiled.dtype
+    np.testing.assert_array_equal(found, compiled)
 
 
 def test_largest_entries_are_constants_in_derivatives():

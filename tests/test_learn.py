@@ -71,6 +71,19 @@ def test_scores_are_distances_minus_noise():
     assert scores_of(child, [], records, expected, 1.0) == {}
 
 
+def test_drawn_records_may_have_levels_beyond_the_type_of_the_records():
+    schema = dp.Schema({"x": [0, 1], "y": list(range(300))})
+    net = dp.BayesNet.from_parents(schema, {"x": [], "y": []})
+    records, drawn = np.zeros((4, 2), np.uint8), np.array([(0, 299)], np.int32)
+    found = scores_of(net, EDGES, records, (drawn, 4.0), 0.0)
+    assert found == {edge: 8 for edge in EDGES}
+    found = scores_of(net, EDGES, records, (drawn - (0, 299), 4.0), 0.0)
+    assert found == {edge: 0 for edge in EDGES}
+    wrapped = np.array([(0, 256)], np.int32)  # 0 in eight bits
+    found = scores_of(net, EDGES, records, (wrapped, 4.0), 0.0)
+    assert found == {edge: 8 for edge in EDGES}
+
+
 def test_the_table_of_an_edge_has_all_parents():
     levels = {"x": [0, 1], "y": [0, 1], "z": [0, 1]}
     net = dp.BayesNet.from_parents(levels, {"x": ["y"], "y": [], "z": []})

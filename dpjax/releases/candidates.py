@@ -143,9 +143,11 @@ def _distances(
     layout: TableLayout, records: Records, drawn: np.ndarray, n: float
 ) -> Int64[np.ndarray, " t"]:
     """Return the L1 distance of each table's counts from the expected counts."""
-    records = np.asarray(records)
-    counts = count_batches([records], layout)
-    same = drawn.astype(records.dtype)  # so that one program counts both
-    expected = count_batches([same], layout) * (n / len(drawn))
+    levels = np.min_scalar_type(max(layout.sizes) - 1)
+    kind = np.result_type(np.asarray(records).dtype, levels)  # one program counts both
+    counts, found = (
+        count_batches([np.asarray(x, kind)], layout) for x in (records, drawn)
+    )
+    expected = found * (n / len(drawn))
     apart = np.abs(counts - np.rint(expected).astype(np.int64))
     return np.add.reduceat(apart, layout.offsets[:-1])

@@ -5,9 +5,10 @@ __all__ = ["BlockStatistic", "parsed_blocks"]
 import abc
 import itertools
 import math
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int32
@@ -20,7 +21,7 @@ from dpjax.statistics.blocks import Block
 from dpjax.statistics.contrast_moments import ContrastMoments, Numbers
 from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.gathers import Gather, add, agreeing_cells, marginals, take
-from dpjax.tables.layout import TableLayout, compiled
+from dpjax.tables.layout import TableLayout
 
 
 class BlockStatistic(TableStatistic):
@@ -158,7 +159,7 @@ class BlockStatistic(TableStatistic):
             cells = cells + take(margins, place) / self._widths(cells)
         return cells
 
-    @compiled
+    @partial(jax.jit, static_argnums=0, inline=True)
     def beyond_margins(self, vector: Flat, n: Scalar | None = None) -> Cells:
         """Compute the cells of all blocks without the means of rows with known margin.
 

@@ -5,9 +5,10 @@ __all__ = ["NetworkCounts", "exact_counts"]
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -23,7 +24,7 @@ from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
 from dpjax.tables.counts import PackedRecords, count, count_batches
 from dpjax.tables.gathers import Gather, add, agreeing_cells, take
-from dpjax.tables.layout import TableLayout, compiled, maximal_groups
+from dpjax.tables.layout import TableLayout, maximal_groups
 
 _MOST_SLICES = 8
 
@@ -125,7 +126,7 @@ class NetworkCounts(NodeTableStatistic):
         """Return the tables of all variables with their parents, in one flat vector."""
         return vector if self._pieces[1] is None else self._joined(vector)
 
-    @compiled
+    @partial(jax.jit, static_argnums=0, inline=True)
     def _joined(self, vector: Flat) -> Cells:
         pieces, summed = self._pieces
         assert summed is not None

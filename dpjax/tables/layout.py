@@ -3,7 +3,7 @@
 With one vector, the size of a compiled program does not depend on the number of tables.
 """
 
-__all__ = ["TableLayout", "compiled"]
+__all__ = ["TableLayout"]
 
 import contextlib
 import itertools
@@ -22,8 +22,7 @@ from dpjax._types import Flat, Records
 
 MOST_CELLS = 2**28
 
-compiled = partial(jax.jit, static_argnums=0, inline=True)
-"""Compile a method of a hashable object as one program, instead of each operation."""
+_compiled = partial(jax.jit, static_argnums=0, inline=True)  # one program, not many
 
 
 @dataclass(frozen=True)
@@ -184,17 +183,17 @@ class TableLayout:
             result = result.at[cells].set(part, unique_indices=True)
         return result
 
-    @compiled
+    @_compiled
     def normalise(self, weights: Real[Array, " m"]) -> Real[Array, " m"]:
         """Divide every row (along a table's last axis) by its sum."""
         return weights / self.row_sums(weights)
 
-    @compiled
+    @_compiled
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the sum of its row along its table's last axis."""
         return self._over_rows(jnp.sum, vector)
 
-    @compiled
+    @_compiled
     def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the largest entry of its row along its table's last axis.
 
