@@ -61,12 +61,16 @@ def test_the_sensitivity_of_scores_is_exact(adjacency):
     assert most == distance_sensitivity(adjacency)
 
 
-def test_scores_are_distances_minus_noise():
+def test_scores_are_distances_minus_what_is_usual_and_noise():
     records = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
     expected = np.array([(0, 0), (1, 2)], np.uint8), 4.0
-    # Counts 1, 1, 0 | 0, 0, 2 and 2, 0, 0 | 0, 0, 2; a parent adds 4 or 3 cells.
+    # Counts 1, 1, 0 | 0, 0, 2 and 2, 0, 0 | 0, 0, 2; a parent adds 4 or 3 cells. Two
+    # counts of mean 2 are usually at a distance of √(4 / π) each.
     found = scores_of(EMPTY, EDGES, records, expected, 10.0)
-    assert found == {(0, 1): 2 - 40, (1, 0): 2 - 30}
+    assert found == {(0, 1): 2 - 2 - 40, (1, 0): 2 - 2 - 30}
+    few = expected[0], 0.5  # two counts of mean 1/4 are at most at 1/2 each
+    found = scores_of(EMPTY, EDGES, records, few, 0.0)
+    assert found == {(0, 1): 4 - 1, (1, 0): 4 - 1}
     child = dp.BayesNet.from_parents(SCHEMA, {"x": ["y"], "y": []})
     assert scores_of(child, [], records, expected, 1.0) == {}
 
@@ -75,13 +79,14 @@ def test_drawn_records_may_have_levels_beyond_the_type_of_the_records():
     schema = dp.Schema({"x": [0, 1], "y": list(range(300))})
     net = dp.BayesNet.from_parents(schema, {"x": [], "y": []})
     records, drawn = np.zeros((4, 2), np.uint8), np.array([(0, 299)], np.int32)
+    usual = 2  # the distance of a count of mean 4 from 4, √(8 / π)
     found = scores_of(net, EDGES, records, (drawn, 4.0), 0.0)
-    assert found == {edge: 8 for edge in EDGES}
+    assert found == {edge: 8 - usual for edge in EDGES}
     found = scores_of(net, EDGES, records, (drawn - (0, 299), 4.0), 0.0)
-    assert found == {edge: 0 for edge in EDGES}
+    assert found == {edge: 0 - usual for edge in EDGES}
     wrapped = np.array([(0, 256)], np.int32)  # 0 in eight bits
     found = scores_of(net, EDGES, records, (wrapped, 4.0), 0.0)
-    assert found == {edge: 8 for edge in EDGES}
+    assert found == {edge: 8 - usual for edge in EDGES}
 
 
 def test_the_table_of_an_edge_has_all_parents():
@@ -90,7 +95,7 @@ def test_the_table_of_an_edge_has_all_parents():
     records = np.array([(0, 0, 0), (1, 1, 0)], np.uint8)
     expected = np.array([(1, 0, 0), (0, 1, 0)], np.uint8), 2.0
     # The pairs of x with z agree, and the triples with y do not.
-    assert scores_of(net, [(0, 2)], records, expected, 1.0) == {(0, 2): 4 - 4}
+    assert scores_of(net, [(0, 2)], records, expected, 1.0) == {(0, 2): 4 - 2 - 4}
 
 
 def test_edges_with_too_large_a_table_are_left_out(monkeypatch):
@@ -218,7 +223,18 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("degree", [1, 2])
+@pytest.fixture
+def with_pairs(monkeypatch):
+    """Learners give some variables a second parent, whatever the number of records."""
+
+    def most(plans, net, n):
+        return max(plans, key=lambda plan: plan.pairs)
+
+    monkeypatch.setattr(learning, "best_plan", most)
+
+
+@pytest.mark.usefixtures("with_pairs")
+@pytest.mark.parametrize("degree", [1, 2, None])
 @pytest.mark.parametrize("what", CASES)
 def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch):
     """The draws that are made, with their ε, and the tables cost the budget exactly."""
@@ -246,8 +262,8 @@ def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch)
     parts = [zero.of_choice(epsilon) for epsilon in drawn]
     parts += [one.mechanism.guarantee() for one in made]
     assert cost == parts[0].composed(*parts[1:]).of_group(k)
-    assert len(made) == degree + 1 == len(found.chain)
-    assert len(drawn) == {1: 4, 2: 4 + 3}[degree]
+    assert len(made) == {1: 2, 2: 3, None: 3}[degree] == len(found.chain)
+    assert len(drawn) == {1: 4, 2: 4 + 3, None: 4 + 1}[degree]
     if ledger is None:
         number = Fraction(given["epsilon"])
         assert cost == PureDP(number, given["adjacency"], contributions=k)
@@ -258,7 +274,8 @@ def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch)
     assert again.guarantee() == cost
     assert again.mechanism.guarantee() == found.mechanism.guarantee()
     assert edges_of(found.chain[1].net) == TRUE
-    assert max(map(len, found.net.parents)) <= degree
+    assert max(map(len, found.net.parents)) <= (degree or 2)
+    assert again.net == found.net
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
@@ -269,18 +286,54 @@ def test_the_degree_is_the_most_whose_errors_are_small_beside_the_records(adjace
     plans = learning_plans.plans_of(
         net, PureDP(Fraction(4), adjacency), None, "laplace"
     )
-    assert [len(plan.epsilons) for plan in plans] == [1, 2, 3]
+    assert [(len(plan.epsilons), plan.pairs) for plan in plans] == [
+        (1, 0), (2, 1), (2, 0), (3, 0)
+    ]  # fmt: skip
     assert len({plan.tables[0] for plan in plans}) == 1
-    errors = []
-    for degree, plan in enumerate(plans, 1):
+
+    def error(plan, degree):
         cells = sum(2 ** min(i + 1, degree + 1) for i in range(5))
-        scale = step * (5 - degree) / plan.tables[-1].epsilon  # of the maximal tables
-        errors.append(float(scale * cells / 5 + step / plan.epsilons[-1]))
-    assert errors == sorted(errors)
-    for degree, error in enumerate(errors[1:], 2):
-        for n, best in ((16.5 * error, degree - 1), (16.9 * error, degree)):
-            assert len(learning_plans.best_plan(plans, net, n).epsilons) == best
-    assert learning_plans.best_plan(plans, net, 1.0) == plans[0]
+        scale = step * (5 - degree) / plan.tables[degree].epsilon  # of maximal tables
+        return float(scale * cells / 5 + step / plan.epsilons[degree - 1])
+
+    def best(n):
+        return plans.index(learning_plans.best_plan(plans, net, n))
+
+    last, pairs = plans[1].tables[-1].epsilon, plans[1].epsilons[-1]
+    pair = float(step / last * 4 + step / pairs)
+    limits = [
+        max(error(plans[1], 1) / 0.06, pair / 0.03),
+        error(plans[2], 2) / 0.04,
+        error(plans[3], 3) / 0.04,
+    ]
+    assert limits == sorted(limits)
+    assert best(1.0) == 0
+    for place, n in enumerate(limits):
+        assert best(0.99 * n) == place
+        assert best(1.01 * n) == place + 1
+
+
+def test_pairs_need_a_precise_tree_and_precise_pairs(monkeypatch):
+    net = dp.BayesNet.from_parents(CHAIN, {name: () for name in CHAIN})
+    plans = learning_plans.plans_of(
+        net, PureDP(Fraction(4), "add-remove"), None, "laplace"
+    )
+    for name in ("_SMALL_IN_TREES", "_SMALL_IN_PAIRS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(learning_plans, "_SMALL", 0.0)
+            assert learning_plans.best_plan(plans, net, 1e4).pairs == 1
+            patch.setattr(learning_plans, name, 0.0)
+            assert learning_plans.best_plan(plans, net, 1e4) == plans[0]
+
+
+def test_there_are_at_most_so_many_pairs_as_a_quarter_of_the_variables():
+    for many, most in ((2, 0), (3, 1), (5, 1), (6, 2), (9, 2), (10, 3)):
+        schema = dp.Schema({f"x{i}": [0, 1] for i in range(many)})
+        net = dp.BayesNet.from_parents(schema, {name: () for name in schema})
+        plans = learning_plans.plans_of(
+            net, PureDP(Fraction(1), "add-remove"), None, "auto"
+        )
+        assert max(plan.pairs for plan in plans) == most
 
 
 def test_a_degree_with_too_large_tables_is_not_chosen():
@@ -289,16 +342,199 @@ def test_a_degree_with_too_large_tables_is_not_chosen():
     plans = learning_plans.plans_of(
         net, PureDP(Fraction(1), "add-remove"), None, "laplace"
     )
-    assert len(learning_plans.best_plan(plans, net, 1e9).epsilons) == 2
+    best = learning_plans.best_plan(plans, net, 1e9)
+    assert (len(best.epsilons), best.pairs) == (2, 0)
 
 
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_a_degree_that_is_not_given_follows_from_the_number_of_records(adjacency):
-    for epsilon, degree in ((1, 1), (40, 3)):
+    for epsilon, steps in ((1, 2), (40, 4)):
         ledger = dp.Ledger(epsilon=epsilon, adjacency=adjacency)
         found = dp.learn(CHAIN, chain(400), epsilon=epsilon, ledger=ledger)
-        assert len(found.chain) == degree + 1
+        assert len(found.chain) == steps
         assert found.guarantee() == ledger.cost == PureDP(Fraction(epsilon), adjacency)
+
+
+# ---- Second parents, by tables of pairs.
+
+THREE = dp.Schema({name: [0, 1, 2] for name in "abcde"})
+
+
+def with_two_causes(n=6000):
+    """Records where c depends on a and b, which are independent, and d on c."""
+    rng = np.random.default_rng(1)
+    a, b, e = rng.integers(0, 3, (3, n))
+    c = np.minimum((a + b + (rng.random(n) < 0.2)) // 2, 2)
+    d = np.where(rng.random(n) < 0.9, c, e)
+    return dict(zip("abcde", (a, b, c, d, e), strict=True))
+
+
+def paired(**options):
+    given = {"epsilon": 40, "adjacency": "replace-one"} | options
+    return dp.learn(THREE, with_two_causes(), **given)
+
+
+PAIRED = {
+    "pure": {},
+    "private n": {"adjacency": "add-remove", "mechanism": "laplace"},
+    "concentrated": {
+        "epsilon": None,
+        "adjacency": None,
+        "budget": zcdp_budget("add-remove", rho=5),
+    },
+}
+
+
+@pytest.mark.usefixtures("with_pairs")
+@pytest.mark.parametrize("what", PAIRED)
+def test_the_last_tables_are_of_variables_with_their_new_parents(what):
+    found, table = paired(**PAIRED[what]), with_two_causes()
+    before = found.chain[-2].net
+    assert found.statistic.network is None
+    assert found.network == found.net != before
+    new = [
+        {found.net.names[i], found.net.names[j]}
+        for i, (x, y) in enumerate(zip(before.parents, found.net.parents, strict=True))
+        for j in y[len(x) :]
+    ]
+    assert len(new) == 1 == found.learned.draws
+    tables = found.tables()
+    assert [{*key} for key in tables] == new
+    for (x, y), noisy in tables.items():
+        exact = np.zeros((3, 3), int)
+        np.add.at(exact, (table[x], table[y]), 1)
+        np.testing.assert_allclose(noisy, exact, atol=12)
+    ends = {frozenset("ac"), frozenset("bc"), frozenset("cd")}
+    assert ends < edges_of(found.net)
+
+
+@pytest.mark.usefixtures("with_pairs")
+@pytest.mark.parametrize("what", PAIRED)
+def test_the_posterior_agrees_with_the_tables_of_pairs(what):
+    found, table = paired(**PAIRED[what]), with_two_causes()
+    posterior = dp.posterior(found)
+    assert posterior.method == "point-estimate"
+    assert posterior.net == found.net
+    assert posterior.guarantee() == found.guarantee()
+    for pair in ("ac", "bc"):
+        x, y = (table[name] for name in pair)
+        for level in range(3):
+            (law,) = posterior.query(pair[1], {pair[0]: level})
+            exact = np.bincount(y[x == level], minlength=3) / np.sum(x == level)
+            np.testing.assert_allclose(law, exact, atol=0.03)
+
+
+def test_pairs_are_left_out_where_no_noise_is_known():
+    """Of a large ρ, a table of one pair would have noise below the least."""
+    net = dp.BayesNet.from_parents(CHAIN, {name: () for name in CHAIN})
+    for rho, pairs in ((5, 1), (12, 0)):
+        budget = zcdp_budget("add-remove", rho=rho)
+        plans = learning_plans.plans_of(net, budget, None, "auto")
+        assert max(plan.pairs for plan in plans) == pairs
+    plans = learning_plans.plans_of(
+        net, PureDP(Fraction(1), "add-remove"), None, "fourier"
+    )
+    assert max(plan.pairs for plan in plans) == 0
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_pairs_must_fit_the_network_and_the_draws():
+    found = paired(mechanism="laplace")
+    make, known = (found.values, found.statistic, found.mechanism), found.learned
+    tree, epsilon = known.earlier, known.epsilon
+    pairs = [*found.tables()]
+    rest = next(x for x in itertools.combinations("abcde", 2) if {*x} != {*pairs[0]})
+    other = dp.statistics.MarginalCounts.of_tables(THREE, [*pairs, rest])
+    more = dp.release(other, with_two_causes(), epsilon=1, adjacency="replace-one")
+    again = (more.values, more.statistic, more.mechanism)
+    whole = (tree.values, tree.statistic, tree.mechanism)
+    for numbers, learned, message in (
+        (make, Learned(tree, epsilon, 1, tree.net), "new edges' tables"),
+        (again, Learned(tree, epsilon, 1, found.net), "new edges' tables"),
+        (make, Learned(tree, epsilon, 0, found.net), "`draws` must be"),
+        (make, Learned(tree, epsilon, None, found.net), "if tables have none"),
+        (whole, Learned(tree, epsilon, 1, tree.net), "if tables have none"),
+        (make, Learned(tree, epsilon, 1), "the same variables"),
+        (whole, Learned(tree.learned.earlier, epsilon, 3), "for each draw"),
+        (make, Learned(found, epsilon, 1, found.net), "not continue a release"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            dp.Released(*numbers, found.n, learned=learned)
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_tables_are_released_again_if_no_pair_is_drawn(monkeypatch):
+    plain, steps = learning.chosen, itertools.count()
+
+    def none(scores, epsilon, adjacency):
+        last = next(steps) >= len(THREE) - 1
+        return len(scores) - 1 if last else plain(scores, epsilon, adjacency)
+
+    monkeypatch.setattr(learning, "chosen", none)
+    found = paired(mechanism="laplace")
+    assert found.net == found.chain[-2].net == found.statistic.network
+    assert found.learned.draws == 1
+    assert read(found.to_text()).to_text() == found.to_text()
+    checker.check(found.to_text())
+    assert found.guarantee() == PureDP(Fraction(40), "replace-one")
+    assert dp.posterior(found).method == "point-estimate"
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_pairs_whose_family_has_too_many_cells_are_left_out(monkeypatch):
+    monkeypatch.setattr(learning, "MOST_CELLS", 26)  # the families have 27
+    found = paired()
+    assert max(map(len, found.net.parents)) == 1
+    assert found.learned.net is None
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_draws_of_pairs_without_an_edge_cost_as_much(monkeypatch):
+    schema = dp.Schema({name: [0, 1] for name in "abcdef"})
+    table = {name: np.arange(500) // 5 % 2 for name in "abcdef"}
+    monkeypatch.setattr(learning, "chosen", lambda scores, *_, **__: len(scores) - 1)
+    found = dp.learn(schema, table, epsilon=2, adjacency="add-remove")
+    assert not any(found.net.parents)
+    assert found.learned.draws == 2
+    assert found.guarantee() == PureDP(Fraction(2), "add-remove")
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_of_one_variable_one_edge_is_drawn(monkeypatch):
+    """Two draws of the first candidate, where that of most edges comes first."""
+    scores, plain = learning.scores_of, learning.chosen
+    pairs = []
+
+    def sorted_scores(net, edges, *rest):
+        pairs.append(len(edges) < 6 * 5)
+        many = [sum(x == edge[0] for x, _ in edges) for edge in edges]
+        return scores(net, [edges[i] for i in np.argsort(many)[::-1]], *rest)
+
+    def first(among, epsilon, adjacency):
+        return 0 if pairs[-1] else plain(among, epsilon, adjacency)
+
+    monkeypatch.setattr(learning, "scores_of", sorted_scores)
+    monkeypatch.setattr(learning, "chosen", first)
+    schema = dp.Schema({name: [0, 1] for name in "abcdef"})
+    table = {name: np.arange(500) // 5 % 2 for name in "abcdef"}
+    found = dp.learn(schema, table, epsilon=2, adjacency="add-remove")
+    old, new = found.chain[-2].net.parents, found.net.parents
+    added = [len(y) - len(x) for x, y in zip(old, new, strict=True)]
+    assert sorted(added) == [0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.usefixtures("with_pairs")
+def test_there_is_one_method_for_a_network_with_tables_of_pairs(key):
+    found = paired()
+    posterior = dp.posterior(found, "hierarchical", method="point-estimate")
+    assert posterior.sample_records(key, 50).shape == (50, 5)
+    again = posterior.update(np.zeros((5, 5), np.uint8))
+    assert again.net == found.net
+    for options in ({"noise_aware": False}, {"method": "gibbs"}, {"increment": 1.0}):
+        with pytest.raises(ValueError, match="`method` must be 'point-estimate' for a"):
+            dp.posterior(found, **options)
+    with pytest.raises(ValueError, match="without a network"):
+        dp.posteriors.field_posterior(key, found)
 
 
 def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
@@ -474,6 +710,45 @@ def test_an_altered_file_is_refused_although_it_is_rehashed(what, document):
     ALTERED[what](altered["content"])
     text = json.dumps(rehashed(altered))
     assert text != json.dumps(document)
+    with pytest.raises(InconsistentRelease):
+        dp.Released.from_text(text)
+    with pytest.raises(checker.Refused):
+        checker.check(text)
+
+
+PAIRS_ALTERED = {
+    "fewer draws": lambda x: x["learned"].update(draws=0),
+    "more draws": lambda x: x["learned"].update(draws=2),
+    "draws as a text": lambda x: x["learned"].update(draws="1"),
+    "no draws": lambda x: x["learned"].pop("draws"),
+    "no network": lambda x: x.update(parents=None),
+    "another pair": lambda x: x["statistic"].update(tables=[["d", "e"], ["a", "c"]]),
+    "a variable alone": lambda x: x["statistic"].update(tables=[["a"]]),
+    "a pair turned around": lambda x: x["statistic"]["tables"][0].reverse(),
+    "no table": lambda x: x["statistic"].update(tables=[]),
+    "the earlier network": lambda x: x.update(parents=earlier(x)["parents"]),
+    "nothing learned": lambda x: x.pop("learned"),
+    "a value less": lambda x: x["values"].pop(),
+    "draws before": lambda x: earlier(x)["learned"].update(draws=1),
+    "pairs before": lambda x: x["learned"].update(
+        earlier=json.loads(json.dumps({k: x[k] for k in x if k not in SHARED}))
+    ),
+}
+SHARED = {"library", "records", "variables"}
+
+
+@pytest.fixture
+def of_pairs(with_pairs):
+    return json.loads(paired(mechanism="laplace").to_text())
+
+
+@pytest.mark.parametrize("what", PAIRS_ALTERED)
+def test_an_altered_file_of_pairs_is_refused(what, of_pairs):
+    checker.check(json.dumps(of_pairs))
+    altered = json.loads(json.dumps(of_pairs))
+    PAIRS_ALTERED[what](altered["content"])
+    text = json.dumps(rehashed(altered))
+    assert text != json.dumps(of_pairs)
     with pytest.raises(InconsistentRelease):
         dp.Released.from_text(text)
     with pytest.raises(checker.Refused):

@@ -26,7 +26,7 @@ from fractions import Fraction
 
 MOST = 2**53  # up to here every integer is a double
 MOST_WORK = 4 * 10**6  # of a search for the largest change that a record can make
-COUNTS = "family-counts"
+COUNTS, MARGINALS = "family-counts", "marginal-counts"
 FOURIER, PRINTED = "fourier-coefficients", "fourier-coefficients-as-printed"
 LAPLACE, SPLIT = "discrete-laplace", "split-discrete-laplace"
 GAUSSIAN, WIDE = "discrete-gaussian", "wide-gaussian"
@@ -260,6 +260,19 @@ def node_groups(parents, names):
         need(free, "the network has a cycle")
         left = {x: above for x, above in left.items() if x not in free}
     return [(*map(names.index, parents[name]), i) for i, name in enumerate(names)]
+
+
+def table_groups(statistic, names):
+    """Return the indices of the variables of tables without a network."""
+    tables = members(statistic, ["kind", "tables"], (), "`statistic`")["tables"]
+    need(isinstance(tables, list) and tables, "`tables` is no list")
+    for table in tables:
+        need(isinstance(table, list) and table, "a table is no list of variables")
+        need(all(x in names for x in table), "a table has an unknown variable")
+    groups = [tuple(map(names.index, table)) for table in tables]
+    rising = all(list(x) == sorted(set(x)) for x in (groups, *groups))
+    need(rising and maximal(groups) == groups, "tables are not sorted, or repeat")
+    return groups
 
 
 def maximal(groups):
@@ -655,12 +668,13 @@ def check_entries(content, version):
     for entry in (statistic, mechanism):
         need(isinstance(entry, dict), "`statistic` or `mechanism` is not an object")
     kinds = statistic.get("kind"), mechanism.get("kind")
-    if kinds[0] not in (COUNTS, FOURIER, PRINTED) or kinds[1] not in NOISES:
+    if kinds[0] not in (COUNTS, MARGINALS, FOURIER, PRINTED) or kinds[1] not in NOISES:
         raise NotCovered(f"the kinds {kinds[0]!r:.60} and {kinds[1]!r:.60}")
     if "impossible" in content:
         raise NotCovered("impossible combinations of levels")
     squared = mechanism["kind"] in (GAUSSIAN, WIDE)
     need(version >= 3 or not squared, "Gaussian noise needs version 3")
+    need(version >= 3 or kinds[0] != MARGINALS, "such counts need version 3")
     required = ["guarantee", "mechanism", "parents", "statistic", "values", *SHARED]
     required += ["sensitivity"][: mechanism["kind"] != SPLIT]
     members(content, required, ["learned", "sampled"], "`content`")
@@ -689,23 +703,29 @@ def depth_of(content):
     """Return the number of earlier releases."""
     depth = 0
     while "learned" in content:
-        stated = members(content["learned"], ["epsilon", "earlier"], (), "`learned`")
+        names = ["epsilon", "earlier"]
+        stated = members(content["learned"], names, ["draws"], "`learned`")
         content, depth = stated["earlier"], depth + 1
         need(isinstance(content, dict), "`earlier` is not an object")
     return depth
 
 
+def draws_of(content):
+    """Return the number of draws of parents since the earlier release."""
+    draws = len(content["variables"]) - depth_of(content)
+    draws = content["learned"].get("draws", draws)
+    return integer(draws, 1, MOST, "the number of draws")
+
+
 def budget_of_tables(content):
     """Return what is left for the tables of one row, in ε or ρ."""
-    draws = len(content["variables"]) - depth_of(content)
-    stated = content["learned"]
+    draws, stated = draws_of(content), content["learned"]
     (budget, *_), near, rows = guarantee(content["guarantee"])
     (before, *_), other, same = guarantee(stated["earlier"].get("guarantee"))
     one = content["guarantee"]["kind"] == stated["earlier"]["guarantee"]["kind"]
     need(one and (near, rows) == (other, same), "the earlier guarantee is another one")
     squared = content["mechanism"]["kind"] in (GAUSSIAN, WIDE)
     epsilon = fraction(stated["epsilon"], "the ε of a draw")
-    need(draws >= 1, "there are more earlier releases than variables")
     cost = draws * (epsilon**2 / 8 if squared else epsilon)
     left = (budget - before) / rows ** (2 if squared else 1) - cost
     need(left > 0, "the draws and the earlier release cost all of the budget")
@@ -721,16 +741,21 @@ def check_learned(content, version):
     old = before.get("parents")
     need(isinstance(old, dict) and isinstance(now, dict), "`learned` needs `parents`")
     need(set(old) == set(now), "the earlier network has other variables")
-    first = "learned" not in before
+    first, added = "learned" not in before, 0
     for name, given in now.items():
         need(isinstance(given, list), "`parents` are not lists")
         need(not (first and old[name]), "the first network has edges")
         kept = given[: len(old[name])]
         fits = kept == old[name] and len(given) <= len(kept) + 1
         need(fits, "a variable has other or more new parents")
+        added += len(given) - len(kept)
+    draws, one = draws_of(content), content["learned"]["epsilon"]
+    need(added <= draws, "there are more new parents than draws")
+    measured = before.get("statistic")
+    need(isinstance(measured, dict), "`statistic` is not an object")
+    need(measured.get("kind") != MARGINALS, "pairs are not the last tables")
     for name, fact in check_entries({**before, **shared}, version):
         yield name if name.startswith("earlier") else f"earlier {name}", fact
-    draws, one = len(now) - depth_of(content), content["learned"]["epsilon"]
     yield "draws", f"{draws} of parents, each with ε = {one}; {left} is for the tables"
 
 
@@ -816,6 +841,24 @@ def check_measured(content, version, near, budget):
         parts = {names[x[-1]]: math.prod(sizes[i] for i in x) for x in measured}
         length, changes = sum(parts.values()), [(one * len(parts), True)]
         yield "tables", f"{len(parts)} measured, with {length} cells"
+    elif statistic["kind"] == MARGINALS:
+        need((groups is None) != ("learned" in content), "`parents` are not for tables")
+        measured = table_groups(statistic, names)
+        if "learned" in content:
+            stated, new = content["learned"], set()
+            old = stated["earlier"]["parents"]
+            for i, name in enumerate(names):
+                added = parents[name][len(old[name]) :]
+                new |= {frozenset({i, names.index(x)}) for x in added}
+            fits = "draws" in stated and new == set(map(frozenset, measured))
+            need(fits, "the tables are not those of new parents")
+        one = 2 if near == "replace-one" else 1
+        parts = {
+            "*".join(names[i] for i in x): math.prod(sizes[i] for i in x)
+            for x in measured
+        }
+        length, changes = sum(parts.values()), [(one * len(measured), True)]
+        yield "tables", f"{len(measured)} measured, with {length} cells"
     else:
         length, changes = check_fourier(content, sizes, groups, near, power)
         yield "coefficients", f"{length} measured"

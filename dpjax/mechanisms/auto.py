@@ -3,6 +3,7 @@
 __all__ = ["Auto"]
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,8 +22,10 @@ from dpjax.statistics import (
     FamilyStatistic,
     FourierCoefficients,
     MarginalContrasts,
+    MarginalCounts,
     NetworkCounts,
     Statistic,
+    TableStatistic,
 )
 from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.marginal_contrasts import Variables, variables_with_levels
@@ -64,10 +67,7 @@ class Auto(Recipe):
         if net.impossible:
             return counts
         contrasts = Contrasts.of_network(net, adjacency)
-        groups, variance = choose_groups(contrasts)
-        scale = float(counts.sensitivity(adjacency).value)
-        better = variance < _LESS * scale**2 * counts.length
-        return contrasts if better and are_small(contrasts, groups) else counts
+        return contrasts if _is_better(contrasts, counts) else counts
 
     def marginals(
         self, schema: Variables, order: int, adjacency: Adjacency
@@ -81,6 +81,14 @@ class Auto(Recipe):
                 return contrasts
         return FourierCoefficients(over, adjacency, order=order)
 
+    def of_tables(
+        self, schema: Variables, tables: Sequence[Sequence[str]], adjacency: Adjacency
+    ) -> TableStatistic:
+        """Return the contrasts of tables for K-norm noise, or else their counts."""
+        counts = MarginalCounts.of_tables(schema, tables)
+        contrasts = MarginalContrasts.of_tables(schema, tables, adjacency)
+        return contrasts if _is_better(contrasts, counts) else counts
+
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since one of both fits any statistic."""
         return True
@@ -93,6 +101,14 @@ class Auto(Recipe):
             return FamilyKNorm.of(statistic, budget)
         shaped = isinstance(statistic, BlockStatistic)
         return (KNorm if shaped else DiscreteLaplace).of(statistic, budget)
+
+
+def _is_better(contrasts: BlockStatistic, counts: TableStatistic) -> bool:
+    """Return whether K-norm noise on contrasts is better than Laplace noise."""
+    groups, variance = choose_groups(contrasts)
+    scale = float(counts.sensitivity(contrasts.adjacency).value)
+    better = variance < _LESS * scale**2 * counts.length
+    return better and are_small(contrasts, groups)
 
 
 def _gains(statistic: FamilyStatistic) -> bool:

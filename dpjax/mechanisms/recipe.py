@@ -3,7 +3,7 @@
 __all__ = ["RECIPES", "Recipe", "recipe_of", "refuse_options"]
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -12,7 +12,12 @@ from dpjax._registry import Registry
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.base import ExactMechanism
 from dpjax.privacy import Adjacency, Guarantee, PureDP
-from dpjax.statistics import NetworkCounts, Statistic
+from dpjax.statistics import (
+    MarginalCounts,
+    NetworkCounts,
+    Statistic,
+    TableStatistic,
+)
 from dpjax.statistics.marginal_contrasts import Variables
 
 
@@ -37,6 +42,12 @@ class Recipe(abc.ABC):
         raise ValueError(
             f"`mechanism` must be auto, k-norm or fourier for marginals, got {self}."
         )
+
+    def of_tables(
+        self, schema: Variables, tables: Sequence[Sequence[str]], adjacency: Adjacency
+    ) -> TableStatistic:
+        """Return the statistic to measure for tables without a network: counts."""
+        return MarginalCounts.of_tables(schema, tables)
 
     @abc.abstractmethod
     def accepts(self, statistic: Statistic) -> bool:

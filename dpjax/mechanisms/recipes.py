@@ -22,7 +22,7 @@ __all__ = [
     "recipe_of",
 ]
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -171,6 +171,12 @@ class KNorm(_WithSplit):
     ) -> Statistic:
         """Return the contrasts of all tables of `order` variables."""
         return MarginalContrasts.of_order(schema, order, adjacency)
+
+    def of_tables(
+        self, schema: Variables, tables: Sequence[Sequence[str]], adjacency: Adjacency
+    ) -> TableStatistic:
+        """Return the contrasts of tables."""
+        return MarginalContrasts.of_tables(schema, tables, adjacency)
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return whether it is contrasts of tables or the sums of a family."""

@@ -133,6 +133,11 @@ def posterior(
     pooled = method in (None, "point-estimate") and noise_aware and plain
     if released.learned is not None and pooled and not released.is_wide:
         return _pooled([released], prior, False)
+    if released.network != released.statistic.network:
+        raise ValueError(
+            "`method` must be 'point-estimate' for a network with tables of pairs, "
+            "with numbers up to 2^29, and without `noise_aware` and `increment`."
+        )
     refusal, learned = None, is_hierarchical(prior)
     for tried in _candidates(released, method, noise_aware):
         if learned and not tried.learns_prior:

@@ -9,6 +9,7 @@ __all__ = [
     "MOST_CELLS",
     "Edge",
     "Scores",
+    "cells_of",
     "chosen",
     "distance_sensitivity",
     "expected_records",
@@ -127,22 +128,36 @@ def scores_of(
         Not private: `chosen` draws from scores. Which edges are left out, and the
         penalties, are public. Each score has the sensitivity `distance_sensitivity`.
     """
-    groups = {edge: (*net.parents[edge[0]], edge[1], edge[0]) for edge in edges}
-    sizes = {x: math.prod(net.sizes[i] for i in y) for x, y in groups.items()}
-    kept = [edge for edge in edges if sizes[edge] <= MOST_CELLS]
+    kept = [edge for edge in edges if cells_of(net, edge) <= MOST_CELLS]
     if not kept:
         return {}
-    layout = TableLayout(net.sizes, tuple(groups[edge] for edge in kept))
+    layout = TableLayout(net.sizes, tuple(_family(net, edge) for edge in kept))
     far = _distances(layout, records, *expected)
-    added = [sizes[x] - sizes[x] // net.sizes[x[1]] for x in kept]
+    sizes = [cells_of(net, edge) for edge in kept]
+    added = [x - x // net.sizes[y] for x, (_, y) in zip(sizes, kept, strict=True)]
     pairs = zip(kept, far.tolist(), added, strict=True)
     return {edge: score - round(noise * cells) for edge, score, cells in pairs}
+
+
+def cells_of(net: BayesNet, edge: Edge) -> int:
+    """Return the number of cells of a variable's table after an edge is added."""
+    return math.prod(net.sizes[i] for i in _family(net, edge))
+
+
+def _family(net: BayesNet, edge: Edge) -> tuple[int, ...]:
+    variable, parent = edge
+    return (*net.parents[variable], parent, variable)
 
 
 def _distances(
     layout: TableLayout, records: Records, drawn: np.ndarray, n: float
 ) -> Int64[np.ndarray, " t"]:
-    """Return the L1 distance of each table's counts from the expected counts."""
+    """Return the L1 distance of each table's counts from the expected counts.
+
+    The distance that Poisson counts of these expectations have on average is
+    subtracted: that of a normal law of the same variance, or twice an expectation below
+    it.
+    """
     levels = np.min_scalar_type(max(layout.sizes) - 1)
     kind = np.result_type(np.asarray(records).dtype, levels)  # one program counts both
     counts, found = (
@@ -150,4 +165,7 @@ def _distances(
     )
     expected = found * (n / len(drawn))
     apart = np.abs(counts - np.rint(expected).astype(np.int64))
-    return np.add.reduceat(apart, layout.offsets[:-1])
+    usual = np.minimum(np.sqrt(2 * expected / np.pi), 2 * expected)  # if all is right
+    starts = layout.offsets[:-1]
+    usual = np.rint(np.add.reduceat(usual, starts)).astype(np.int64)
+    return np.add.reduceat(apart, starts) - usual

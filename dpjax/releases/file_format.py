@@ -157,8 +157,7 @@ def _version(content: dict[str, Any]) -> int:
         first = content["statistic"]["family"] in mechanism.first_families
         if not first or content["mechanism"]["kind"] != mechanism.kind:
             lowest = max(lowest, 2)
-    known = guarantee, statistic, mechanism
-    return max(lowest, *(kind.format_version for kind in known))
+    return max(lowest, *(x.format_version for x in (guarantee, statistic, mechanism)))
 
 
 def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
@@ -169,7 +168,6 @@ def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
     values = parse_values(content["values"])
     variables = parse_variables(content["variables"], _MOST_UNLISTED + values.size)
     schema = Schema([*variables.values()])
-    adjacency = content["guarantee"]["adjacency"]
     described = content["mechanism"]
     maker = MECHANISMS[described["kind"]]
     statistic = _derive_statistic(content, schema)
@@ -178,8 +176,8 @@ def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
         schema = Schema([*schema.values()], impossible=content["impossible"])
         statistic = _derive_statistic(content, schema)
     cost = guarantee_of(content["guarantee"])
-    n = parse_number_of_records(content["records"], adjacency)
-    learned = _derive_learned(content, make, most)
+    n = parse_number_of_records(content["records"], cost.adjacency)
+    learned = _derive_learned(content, statistic, make, most)
     each = cost.per_record() if learned is None else learned.cost_of_tables(cost)
     sampled, each = _derive_sampled(content, each)
     mechanism = maker.from_description(described, statistic, each, n)
@@ -196,28 +194,31 @@ def _derive(content: dict[str, Any], make: Make, most: int) -> Any:
     about = about_of(content.get("about"))
     if "about" in content and not about:
         raise InconsistentRelease("`about` must have a fact, or be left out.")
-    rest = states, cost.contributions, about, learned, sampled
-    return make(values, statistic, mechanism, n, *rest)
+    made = values, statistic, mechanism, n, states, cost.contributions
+    return make(*made, about, learned, sampled)
 
 
-def _derive_learned(content: dict[str, Any], make: Make, most: int) -> Learned | None:
+def _derive_learned(
+    content: dict[str, Any], statistic: Statistic, make: Make, most: int
+) -> Learned | None:
     """Rebuild how a network was learned; the earlier release shares the variables."""
-    stated = content.get("learned")
+    stated, net = content.get("learned"), None
     if stated is None:
         return None
     if most < 1:
         raise InconsistentRelease("`learned` must have fewer releases than variables.")
     shared = {key: x for key, x in content.items() if key in _SHARED}
     earlier = _derive({**stated["earlier"], **shared}, make, most - 1)
-    return Learned(earlier, exact_epsilon(stated["epsilon"]))
+    if statistic.network is None:
+        net = BayesNet.from_parents(Schema(statistic.variables), content["parents"])
+    return Learned(earlier, exact_epsilon(stated["epsilon"]), stated.get("draws"), net)
 
 
 def _derive_sampled(
     content: dict[str, Any], cost: Guarantee
 ) -> tuple[Sampled | None, Guarantee]:
     """Rebuild how records were sampled, and return the cost for a row of the sample."""
-    stated = content.get("sampled")
-    if stated is None:
+    if (stated := content.get("sampled")) is None:
         return None, cost
     known = stated["records"] if cost.adjacency == REPLACE_ONE else None
     sampled = Sampled(exact_epsilon(stated["rate"]), cost, known)
@@ -235,7 +236,7 @@ def _derive_statistic(content: dict[str, Any], schema: Schema) -> Statistic:
 
 def _describe(released: Any) -> dict[str, Any]:
     statistic, mechanism = released.statistic, released.mechanism
-    net, states, about = statistic.network, released.hidden_states, released.about
+    net, states, about = released.network, released.hidden_states, released.about
     impossible = {} if net is None else net.schema.to_json()
     return {
         "library": f"dpjax {__version__}",
@@ -258,14 +259,14 @@ def _describe(released: Any) -> dict[str, Any]:
 def _describe_learned(learned: Learned | None) -> dict[str, Any]:
     if learned is None:
         return {}
-    content = _describe(learned.earlier)
-    earlier = {key: x for key, x in content.items() if key not in _SHARED}
-    return {"learned": {"epsilon": str(learned.epsilon), "earlier": earlier}}
+    every = _describe(learned.earlier).items()
+    earlier = {key: x for key, x in every if key not in _SHARED}
+    drawn = {} if learned.draws is None else {"draws": learned.draws}
+    return {"learned": {"epsilon": str(learned.epsilon), "earlier": earlier, **drawn}}
 
 
 def _describe_sampled(released: Any) -> dict[str, Any]:
-    sampled = released.sampled
-    if sampled is None:
+    if (sampled := released.sampled) is None:
         return {}
     known = {} if sampled.records is None else {"records": sampled.records}
     spent = released.mechanism.guarantee().describe()
@@ -294,6 +295,6 @@ def _same(place: str, stated: object, derived: object) -> None:
 def _digest(document: dict[str, Any]) -> str:
     """Return the hash of a file: of its content alone in versions 1 and 2."""
     rest = {key: entry for key, entry in document.items() if key != "sha256"}
-    canonical = document["version"] >= _CANONICAL
-    text = canonical_json(rest) if canonical else escaped_json(document["content"])
+    old = document["version"] < _CANONICAL
+    text = escaped_json(document["content"]) if old else canonical_json(rest)
     return hashlib.sha256(text.encode()).hexdigest()

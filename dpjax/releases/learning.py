@@ -19,14 +19,23 @@ from dpjax.mechanisms.recipes import Recipe
 from dpjax.privacy import Adjacency, Epsilon, Guarantee, Ledger
 from dpjax.releases.about import about_of
 from dpjax.releases.candidates import (
+    MOST_CELLS,
+    Edge,
     Scores,
+    cells_of,
     chosen,
     expected_records,
     number_of_records,
     scores_of,
 )
 from dpjax.releases.learned import Learned
-from dpjax.releases.learning_plans import Plan, best_plan, noise_of, plans_of
+from dpjax.releases.learning_plans import (
+    Plan,
+    best_plan,
+    noise_of,
+    pair_noise,
+    plans_of,
+)
 from dpjax.releases.publish import (
     budget_for,
     refuse_empty,
@@ -59,7 +68,8 @@ def learn(
     A network without edges is released first. Then every variable but the first ones
     gets a parent, by the exponential mechanism, where the expected counts of the
     earlier release are far from the records' counts; and the tables of the new network
-    are released. This is repeated until variables have up to `degree` parents.
+    are released. This is repeated until variables have up to `degree` parents. Without
+    `degree`, some variables may get a second parent by the table of this pair alone.
 
     Args:
         schema: the variables, all categorical, without impossible combinations.
@@ -75,7 +85,9 @@ def learn(
             `dpjax.release`.
         degree: the largest number of parents of a variable, at least 1. None: 1, 2 or
             3, the most for which the tables' expected errors are small beside the
-            number of records, as far as the budget and the first release tell.
+            number of records, as far as the budget and the first release tell. Between
+            1 and 2, up to a quarter of the variables get a second parent. Edges are
+            drawn among all, and the tables of these pairs are released.
         mechanism: the recipe for the tables, or its name: of additive noise, with a
             cost of the budget's kind. "auto" is Gaussian noise for zCDP.
         ledger: ledger that is charged with the whole budget before any draw.
@@ -85,8 +97,9 @@ def learn(
         about: public facts for the readers of the release.
 
     Returns:
-        The release of the tables of the last network, which holds the earlier releases
-        and the ε of the draws, so that one file can be verified as a whole.
+        The release of the tables of the last network, or of its new pairs, which holds
+        the earlier releases and the ε of the draws, so that one file can be verified as
+        a whole. `Released.net` is the network.
 
     Privacy:
         The budget is the exact cost of all draws together, of which three tenths are
@@ -154,12 +167,9 @@ def _learned(plans: Sequence[Plan], net: BayesNet, records: np.ndarray) -> Relea
     first, recipe = plans[0].tables[0], plans[0].recipe  # of all plans
     made = release(net, [records], budget=first, mechanism=recipe)
     plan = best_plan(plans, net, number_of_records(made))
-    for step, epsilon in enumerate(plan.epsilons):
+    for step, epsilon in enumerate(plan.epsilons[: 1 if plan.pairs else None]):
         cost = plan.tables[step + 1]
-        edges = list(itertools.permutations(range(len(net.names)), 2))
-        if order:
-            edges = [(x, y) for x, y in edges if _may_follow(order, net, x, y)]
-        noise = noise_of(recipe, net, cost)
+        edges, noise = _edges(net, order), noise_of(recipe, net, cost)
         found = scores_of(net, edges, records, expected_records(made), noise)
         draw = partial(chosen, epsilon=epsilon, adjacency=cost.adjacency)
         if order:
@@ -168,7 +178,41 @@ def _learned(plans: Sequence[Plan], net: BayesNet, records: np.ndarray) -> Relea
             net, order = _tree(net, found, draw)
         last = release(net, [records], budget=cost, mechanism=recipe)
         made = replace(last, learned=Learned(made, epsilon))
-    return made
+    return _with_pairs(plan, made, order, records) if plan.pairs else made
+
+
+def _edges(net: BayesNet, order: Sequence[int]) -> list[Edge]:
+    """Return the edges that may be added: all, if there is no order yet."""
+    edges = itertools.permutations(range(len(net.names)), 2)
+    return [edge for edge in edges if not order or _may_follow(order, net, *edge)]
+
+
+def _with_pairs(
+    plan: Plan, made: Released, order: Sequence[int], records: np.ndarray
+) -> Released:
+    """Draw edges, one after the other, and release the tables of these pairs alone.
+
+    If no edge is drawn, the tables of the network are released again.
+    """
+    net, cost, epsilon = made.net, plan.tables[-1], plan.epsilons[-1]
+    empty, noise = _without_edges(net.schema), pair_noise(plan, net)
+    edges = [edge for edge in _edges(net, order) if cells_of(net, edge) <= MOST_CELLS]
+    scores = scores_of(empty, edges, records, expected_records(made), noise)
+    new: list[tuple[int, ...]] = [()] * len(net.names)
+    for _ in range(plan.pairs):
+        edges = [edge for edge in scores if not new[edge[0]]]
+        among = [*(scores[edge] for edge in edges), 0]
+        place = chosen(among, epsilon, cost.adjacency)
+        for variable, parent in edges[place : place + 1]:
+            new[variable] = (parent,)
+    pairs = [(net.names[i], net.names[y[0]]) for i, y in enumerate(new) if y]
+    what, larger = net, None
+    if pairs:
+        what = plan.recipe.of_tables(net.schema, pairs, cost.adjacency)
+        parents = (x + y for x, y in zip(net.parents, new, strict=True))
+        larger = BayesNet(net.variables, tuple(parents))
+    last = release(what, [records], budget=cost, mechanism=plan.recipe)
+    return replace(last, learned=Learned(made, epsilon, plan.pairs, larger))
 
 
 def _may_follow(order: Sequence[int], net: BayesNet, x: int, y: int) -> bool:

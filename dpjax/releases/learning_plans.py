@@ -1,7 +1,8 @@
 """How a private learner divides its budget over tables and over draws of edges."""
 
-__all__ = ["Plan", "best_plan", "noise_of", "plans_of"]
+__all__ = ["Plan", "best_plan", "noise_of", "pair_noise", "plans_of"]
 
+import contextlib
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,15 +16,21 @@ from dpjax._checks import whole
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import ExactMechanism, MechanismWithJointLaw
 from dpjax.mechanisms.recipes import Recipe, recipe_of
-from dpjax.privacy import REPLACE_ONE, Guarantee
+from dpjax.privacy import REPLACE_ONE, Adjacency, Guarantee
 from dpjax.releases.candidates import MOST_CELLS, distance_sensitivity
+from dpjax.statistics import Statistic, TableStatistic
 
 _CHOICES = Fraction(3, 10)  # of the budget, for all draws of edges
 _FIRST = Fraction(1, 8)  # of the budget, for the tables without edges
 _GROWTH = 3  # of the budget, from the tables of a network to those of the next
 _FINE = 100  # least numerator of the ε of a draw, a decimal number
 _DEGREES = 3  # the most parents of a variable, if nobody chooses
-_SMALL = 0.06  # of the records: errors of a table and a draw that are worth a degree
+_TREE = Fraction(3, 8)  # of the budget, for the tables of a tree before pairs
+_DRAWS = Fraction(1, 5), Fraction(1, 10)  # of the budget, for a tree's and pairs' edges
+
+# Of the records: errors of a table and a draw that are worth a further step.
+_SMALL = 0.04  # of networks of more parents
+_SMALL_IN_TREES, _SMALL_IN_PAIRS = 0.06, 0.03  # of pairs, and of the tree before
 
 
 class Plan(NamedTuple):
@@ -32,12 +39,13 @@ class Plan(NamedTuple):
     recipe: Recipe
     tables: tuple[Guarantee, ...]  # one more than draws
     epsilons: tuple[Fraction, ...]  # of each draw, for one record
+    pairs: int = 0  # draws of the last step, if its tables are of pairs
 
 
 def plans_of(
     net: BayesNet, budget: Guarantee, degree: int | None, mechanism: str | Recipe
 ) -> list[Plan]:
-    """Return the plan of a degree, or of each degree that `best_plan` may choose.
+    """Return the plan of a degree, or all plans from which `best_plan` chooses.
 
     All of them cost the budget, and have the same first tables.
 
@@ -49,8 +57,27 @@ def plans_of(
         raise ValueError(
             "`schema` must have at least two variables for a network that is learned."
         )
-    every = range(1, min(most, _DEGREES) + 1) if degree is None else (degree,)
-    return [_plan(net, budget, x, mechanism) for x in every]
+    if degree is not None:
+        return [_plan(net, budget, degree, mechanism)]
+    every = range(1, min(most, _DEGREES) + 1)
+    tree, *more = (_plan(net, budget, x, mechanism) for x in every)
+    every = range(1, -(-most // 4) + 1) if more else ()
+    pairs = (_with_pairs(tree, net, budget, x) for x in every)
+    return [tree, *(plan for plan in pairs if _is_possible(plan, net)), *more]
+
+
+def _is_possible(plan: Plan, net: BayesNet) -> bool:
+    """Return whether there is noise for tables of one pair, and of all pairs."""
+    cost = plan.tables[-1]
+    for pairs in (1, plan.pairs):
+        statistic = _pairs(plan.recipe, net, pairs, cost.adjacency)
+        if not plan.recipe.accepts(statistic):
+            return False
+        with contextlib.suppress(ValueError):
+            _mechanism(plan.recipe, statistic, cost)
+            continue
+        return False
+    return True
 
 
 def best_plan(plans: Sequence[Plan], net: BayesNet, n: float) -> Plan:
@@ -59,26 +86,74 @@ def best_plan(plans: Sequence[Plan], net: BayesNet, n: float) -> Plan:
     Privacy:
         The result depends on public facts and, if n is private, its released estimate.
     """
-    small = (plan for plan in plans[:0:-1] if _error(plan, net) <= _SMALL * n)
+    small = (plan for plan in plans[:0:-1] if _is_small(plan, net, n))
     return next(small, plans[0])
 
 
-def _error(plan: Plan, net: BayesNet) -> float:
+def _is_small(plan: Plan, net: BayesNet, n: float) -> bool:
+    """Return whether the errors of a plan's steps are small beside n records."""
+    if not plan.pairs:
+        return _error(plan, net, len(plan.epsilons)) <= _SMALL * n
+    statistic = _pairs(plan.recipe, net, plan.pairs, plan.tables[-1].adjacency)
+    cells = statistic.layout.length / plan.pairs
+    pairs = pair_noise(plan, net) * cells + _error_of_draw(plan, 2)
+    trees = _error(plan, net, 1)
+    return trees <= _SMALL_IN_TREES * n and pairs <= _SMALL_IN_PAIRS * n
+
+
+def _error(plan: Plan, net: BayesNet, degree: int) -> float:
     """Return the records by which a table, and the score of its edge, are wrong.
 
-    Nothing is known of edges yet. Here, variables have those before them as parents in
-    an order in which few and many levels alternate.
+    Nothing is known of edges yet. Here, variables have those before them as parents.
     """
-    degree, cost, many = len(plan.epsilons), plan.tables[-1], len(net.names)
-    by_size = sorted(range(many), key=net.sizes.__getitem__)
-    order = [by_size[-1 - i // 2 if i % 2 else i // 2] for i in range(many)]
+    order = _mixed_order(net)
     parents = {x: tuple(order[max(0, i - degree) : i]) for i, x in enumerate(order)}
     cells = [math.prod(net.sizes[i] for i in (x, *y)) for x, y in parents.items()]
     if max(cells) > MOST_CELLS:
         return math.inf
-    made = BayesNet(net.variables, tuple(parents[i] for i in range(many)))
-    table = noise_of(plan.recipe, made, cost) * sum(cells) / many
-    return table + float(distance_sensitivity(cost.adjacency) / plan.epsilons[-1])
+    made = BayesNet(net.variables, tuple(parents[i] for i in range(len(order))))
+    table = noise_of(plan.recipe, made, plan.tables[degree]) * sum(cells) / len(cells)
+    return table + _error_of_draw(plan, degree)
+
+
+def _error_of_draw(plan: Plan, step: int) -> float:
+    change = distance_sensitivity(plan.tables[0].adjacency)
+    return float(change / plan.epsilons[step - 1])
+
+
+def _mixed_order(net: BayesNet) -> list[int]:
+    """Return variables in an order in which few and many levels alternate."""
+    many = len(net.names)
+    by_size = sorted(range(many), key=net.sizes.__getitem__)
+    return [by_size[-1 - i // 2 if i % 2 else i // 2] for i in range(many)]
+
+
+def _pairs(
+    recipe: Recipe, net: BayesNet, pairs: int, adjacency: Adjacency
+) -> TableStatistic:
+    """Return the statistic of some pairs of variables, of which none has two tables."""
+    names = [net.names[i] for i in _mixed_order(net)]
+    tables = [names[2 * i : 2 * i + 2] for i in range(pairs)]
+    return recipe.of_tables(net.schema, tables, adjacency)
+
+
+def pair_noise(plan: Plan, net: BayesNet) -> float:
+    """Return the mean scale of the noise of cells of pairs, before pairs are known."""
+    cost = plan.tables[-1]
+    statistic = _pairs(plan.recipe, net, plan.pairs, cost.adjacency)
+    return _noise(plan.recipe, statistic, cost)
+
+
+def _with_pairs(tree: Plan, net: BayesNet, budget: Guarantee, pairs: int) -> Plan:
+    """Divide the budget over a tree, and pairs that give variables a second parent."""
+    row, many = budget.per_record(), (len(net.names) - 1, pairs)
+    tables = [tree.tables[0], budget.share(_TREE)]
+    left, epsilons = budget.minus(tables[0]).minus(tables[1]), []
+    for draws, share in zip(many, _DRAWS, strict=True):
+        epsilons.append(_short(row.share(share / draws).choice_epsilon))
+        drawn = row.of_choice(epsilons[-1]).repeated(draws)
+        left = left.minus(drawn.of_group(budget.contributions))
+    return Plan(tree.recipe, (*tables, left), tuple(epsilons), pairs)
 
 
 def _plan(
@@ -109,7 +184,8 @@ def _plan(
         )
     plan = Plan(recipe, (*tables, left), tuple(epsilons))
     for cost in plan.tables:
-        if not _mechanism(plan.recipe, net, cost).additive:
+        statistic = plan.recipe.statistic(net, cost.adjacency)
+        if not _mechanism(plan.recipe, statistic, cost).additive:
             raise ValueError(
                 "`mechanism` must add noise to tables for a network that is learned, "
                 f"such as auto, got {recipe}."
@@ -127,9 +203,12 @@ def _short(epsilon: Fraction) -> Fraction:
 
 def noise_of(recipe: Recipe, net: BayesNet, cost: Guarantee) -> float:
     """Return the mean scale of the noise of all cells, from public facts alone."""
-    length = recipe.statistic(net, cost.adjacency).length
-    made: Any = _mechanism(recipe, net, cost).for_studies()
-    return float(_mean_scale(made, length))
+    return _noise(recipe, recipe.statistic(net, cost.adjacency), cost)
+
+
+def _noise(recipe: Recipe, statistic: Statistic, cost: Guarantee) -> float:
+    made: Any = _mechanism(recipe, statistic, cost).for_studies()
+    return float(_mean_scale(made, statistic.length))
 
 
 @eqx.filter_jit
@@ -137,8 +216,7 @@ def _mean_scale(mechanism: MechanismWithJointLaw, length: int) -> Array:
     return jnp.mean(mechanism.noise_scale(jnp.zeros(length)))
 
 
-def _mechanism(recipe: Recipe, net: BayesNet, cost: Guarantee) -> ExactMechanism:
-    """Make the mechanism for the tables of a network, without data."""
+def _mechanism(recipe: Recipe, statistic: Statistic, cost: Guarantee) -> ExactMechanism:
+    """Make the mechanism for a statistic, without data."""
     public = 1 if cost.adjacency == REPLACE_ONE else None
-    statistic = recipe.statistic(net, cost.adjacency)
     return recipe.mechanism(statistic, cost.per_record(), public)

@@ -81,8 +81,7 @@ class Released(Unpickled, eqx.Module):
 
     def __check_init__(self):
         if self.learned is not None:
-            net = self.statistic.network
-            self.learned.check(net, self.n, self.adjacency, self.contributions)
+            self.learned.check(self)
         if self.sampled is not None:
             if self.learned is not None:
                 raise ValueError("`sampled` must be of a network that is not learned.")
@@ -113,9 +112,17 @@ class Released(Unpickled, eqx.Module):
         return is_double and is_wide(values, self.statistic, self.n)
 
     @property
+    def network(self) -> BayesNet | None:
+        """The network of the release, or None."""
+        net = self.statistic.network
+        if net is None and self.learned is not None:
+            return self.learned.net
+        return net
+
+    @property
     def net(self) -> BayesNet:
         """The network of the release; raises `ValueError` if there is none."""
-        net = self.statistic.network
+        net = self.network
         if net is None:
             raise ValueError(
                 f"`released` must be for a network, got one of {self.statistic.kind}."

@@ -6,6 +6,7 @@ __all__ = [
     "FamilyStatistic",
     "FourierCoefficients",
     "MarginalContrasts",
+    "MarginalCounts",
     "MixedTotals",
     "NetworkCounts",
     "PrintedFourier",
@@ -20,6 +21,7 @@ from dpjax.statistics.contrasts import Contrasts
 from dpjax.statistics.family_statistic import FamilyStatistic
 from dpjax.statistics.fourier import FourierCoefficients
 from dpjax.statistics.marginal_contrasts import MarginalContrasts
+from dpjax.statistics.marginal_counts import MarginalCounts
 from dpjax.statistics.mixed_totals import MixedTotals
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.printed_fourier import PrintedFourier

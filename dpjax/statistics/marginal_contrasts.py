@@ -1,6 +1,6 @@
 """Counts of marginal tables without a network, for K-norm noise."""
 
-__all__ = ["MarginalContrasts", "Variables", "variables_with_levels"]
+__all__ = ["MarginalContrasts", "Variables", "groups_of", "variables_with_levels"]
 
 import itertools
 import math
@@ -102,21 +102,8 @@ class MarginalContrasts(BlockStatistic):
                 there are more than 1,024 tables; or as for `of_order`.
         """
         over = variables_with_levels(schema)
-        place = {variable.name: i for i, variable in enumerate(over)}
-        groups = set()
-        for table in tables:
-            names = [table] if isinstance(table, str) else [*table]
-            if not names or len({*names}) < len(names) or not {*names} <= {*place}:
-                raise ValueError(
-                    "`tables` must name different variables of the schema in each "
-                    f"table, got {names!s:.200}."
-                )
-            groups.add(tuple(sorted(place[name] for name in names)))
-        if not 1 <= len(groups) <= _MOST_TABLES:
-            raise ValueError(
-                f"`tables` must be from 1 to {_MOST_TABLES}, got {len(groups)}."
-            )
-        return cls(over, adjacency, _blocks(over, sorted(groups)))
+        groups = groups_of(over, tables)
+        return cls(over, adjacency, _blocks(over, groups))
 
     @property
     def variables(self) -> tuple[Categorical, ...]:
@@ -172,6 +159,32 @@ def variables_with_levels(schema: Variables) -> tuple[Categorical, ...]:
             "`schema` must have no impossible combinations for marginals: remove them."
         )
     return tuple(levels)
+
+
+def groups_of(
+    over: Sequence[Categorical], tables: Sequence[Sequence[str]]
+) -> list[tuple[int, ...]]:
+    """Return the sorted indices of the variables of each table, each table once.
+
+    Raises:
+        ValueError: if a table has no variable, an unknown one or one twice, or there
+            are more than 1,024 tables.
+    """
+    place = {variable.name: i for i, variable in enumerate(over)}
+    groups = set()
+    for table in tables:
+        names = [table] if isinstance(table, str) else [*table]
+        if not names or len({*names}) < len(names) or not {*names} <= {*place}:
+            raise ValueError(
+                "`tables` must name different variables of the schema in each table, "
+                f"got {names!s:.200}."
+            )
+        groups.add(tuple(sorted(place[name] for name in names)))
+    if not 1 <= len(groups) <= _MOST_TABLES:
+        raise ValueError(
+            f"`tables` must be from 1 to {_MOST_TABLES}, got {len(groups)}."
+        )
+    return sorted(groups)
 
 
 def _blocks(

@@ -92,6 +92,9 @@ FUNCTIONS = {
         "NormLaw.norm", "NormLaw.probability", "NormLaw.certify", "NormLaw.draw",
         "NormLaw._failures", "_points", "_newton",
     ),
+    "statistics/marginal_counts.py": (
+        "MarginalCounts.sensitivity", "MarginalCounts.part_sensitivity",
+    ),
     "statistics/network_counts.py": (
         "NetworkCounts.sensitivity", "NetworkCounts.part_sensitivity",
     ),
@@ -208,10 +211,12 @@ FUNCTIONS = {
     "releases/learning.py": (
         "learn", "_records",
     ),
-    "releases/learning_plans.py": ("plans_of", "best_plan", "_plan"),
+    "releases/learning_plans.py": (
+        "plans_of", "best_plan", "_is_small", "_plan", "_with_pairs",
+    ),
     "releases/learned.py": (
         "Learned.depth", "Learned.choices", "Learned.selection",
-        "Learned.cost_of_tables", "Learned.check",
+        "Learned.cost_of_tables", "Learned.check", "Learned._check_edges",
     ),
     "releases/measuring.py": (
         "measured", "_refuse_more", "_few", "_of_multiples", "_in_pieces",
@@ -360,6 +365,9 @@ EXEMPT = {
         "a sample of another number of records is refused by `check`"
     ),
     ("releases/sampled.py:Sampled.check", "if spent.kind =="): _LOUD,
+    ("releases/learning_plans.py:_is_small", "statistic ="): _CHOICE,
+    ("releases/learned.py:Learned._check_edges", "pairs: list"): _LOUD,
+    ("releases/learned.py:Learned._check_edges", "pairs +="): _LOUD,
     ("privacy/unit.py:per_row", "return cost"): _LOUD,
     ("mechanisms/recipes.py:KNorm.mechanism", "noise ="): (
         "a cost other than the budget, in ε or adjacency, is refused by the next line"

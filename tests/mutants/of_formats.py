@@ -59,8 +59,8 @@ MUTANTS = tuple(
         (
             "release file: an older one hashed by the newer rule",
             _FORMAT,
-            "text = canonical_json(rest) if canonical else",
-            "text = canonical_json(rest) if rest else",
+            'old = document["version"] < _CANONICAL',
+            "old = False",
             f"{_HERE}test_the_hash_is_of_the_version[gaussian]",
         ),
         (

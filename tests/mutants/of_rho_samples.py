@@ -178,8 +178,8 @@ MUTANTS = (
         "branch left out",
         "samples of ρ: in files of versions that do not know it",
         "releases/file_format.py",
-        "known = guarantee, statistic, mechanism",
-        "known = statistic, mechanism",
+        "for x in (guarantee, statistic, mechanism)))",
+        "for x in (statistic, mechanism)))",
         _FILES,
     ),
     fault(

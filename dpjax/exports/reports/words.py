@@ -85,8 +85,8 @@ def _measured_in_words(released: Released) -> str:
     if isinstance(statistic, FamilyStatistic):
         family = statistic.family.name
         return f"Totals for the model {family} of {listed}, with random noise."
-    if statistic.network is not None:
-        edges = sum(map(len, statistic.network.parents))
+    if released.network is not None:
+        edges = sum(map(len, released.network.parents))
         chosen = "" if released.learned is None else _LEARNED
         return (
             f"Tables of a Bayesian network with {len(names)} variables and {edges} "

@@ -32,9 +32,11 @@ from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.posteriors.several import Tables, cost_of, tables_of
 from dpjax.privacy import Guarantee
+from dpjax.releases.candidates import expected_records
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
 from dpjax.statistics.joined_moments import JoinedMoments
+from dpjax.tables.counts import count_batches
 
 
 class PooledEstimate(NormalEstimate):
@@ -140,15 +142,17 @@ class _Spec(NamedTuple):
 
 def _network(tables: Tables) -> BayesNet:
     """The network whose tables contain those of all releases."""
-    every = [one.counted for found in tables for one in found]
-    nets = [x.network for x in every if x.network is not None]
+    every = [one for found in tables for one in found]
+    for one in every:
+        one.counted  # noqa: B018  (raises)
+    nets = [one.network for one in every if one.network is not None]
     if not nets:
         raise ValueError(
             "`released` must have a release of a network among several, got none."
         )
     net = max(nets, key=lambda net: net.layout.length)
     for found in tables:
-        if not any(_is_whole(one.counted, net) for one in found):
+        if not any(_has_families(one.network, net) for one in found):
             raise ValueError(
                 "`released` must have a release of the whole network for each table of "
                 "records: give releases of parts of a network beside it."
@@ -156,8 +160,7 @@ def _network(tables: Tables) -> BayesNet:
     return net
 
 
-def _is_whole(statistic: TableStatistic, net: BayesNet) -> bool:
-    own = statistic.network
+def _has_families(own: BayesNet | None, net: BayesNet) -> bool:
     return own is not None and own.families == net.families
 
 
@@ -197,10 +200,21 @@ def _estimate(
 ) -> PooledEstimate:
     spec, numbers = _numbers(tables, net)
     every = [[(x.values, _scale(x), x.n) for x in found] for found in tables]
+    every = every, [_expected_counts(found, net) for found in tables]
     given = jax.tree.map(partial(jnp.asarray, dtype=float), every)
     found = _fit(spec, net, _joined(numbers), given, prior, steps, learned)
     result = net, tables, found.prior, found.n, found.gradient
     return PooledEstimate(found.theta, *result, steps)
+
+
+def _expected_counts(found: Sequence[Released], net: BayesNet) -> np.ndarray | None:
+    """Counts that an earlier release lets expect, unless all tables are released."""
+    if any(_has_families(one.counted.network, net) for one in found):
+        return None
+    last = next(one for one in found if _has_families(one.network, net))
+    assert last.learned is not None
+    drawn, n = expected_records(last.learned.earlier)
+    return count_batches([drawn], net.layout) * (n / len(drawn))
 
 
 def _scale(released: Released) -> Array:
@@ -226,12 +240,14 @@ def _fit(spec: _Spec, net, numbers, given, prior, steps, learned) -> Fit:
 
 def _starts(spec: _Spec, net: BayesNet, given) -> Iterator[tuple[Array, Array]]:
     """Consistent counts of each table of records, and its number of records."""
-    for statistics, found in zip(spec.statistics, given, strict=True):
+    for statistics, found, expected in zip(spec.statistics, *given, strict=True):
         counts, precisions = [], []
         for statistic, (values, scale, n) in zip(statistics, found, strict=True):
-            if _is_whole(statistic, net):
+            if _has_families(statistic.network, net):
                 counts.append(consistent_counts(statistic, values, scale, n))
                 precisions.append(1 / jnp.median(scale) ** 2)
-        shares = jnp.stack(precisions) / sum(precisions)
-        start = jnp.sum(shares[:, None] * jnp.stack(counts), axis=0)
+        start = expected
+        if counts:
+            shares = jnp.stack(precisions) / sum(precisions)
+            start = jnp.sum(shares[:, None] * jnp.stack(counts), axis=0)
         yield start, number_of(net, start, found[0][2])

@@ -236,7 +236,7 @@ def field_of(released: Released) -> RandomField:
         ValueError: if the release has a network, or is not of tables.
     """
     counted = released.counted
-    if counted.network is not None:
+    if released.network is not None:
         raise ValueError(
             "`released` must be of marginal tables without a network, got one of a "
             "network: use another method."
@@ -250,7 +250,6 @@ def network_of(released: Released) -> BayesNet:
     Raises:
         ValueError: if the release is neither for a network nor of marginal tables.
     """
-    statistic = released.statistic
-    if statistic.network is None and isinstance(statistic, TableStatistic):
+    if released.network is None and isinstance(released.statistic, TableStatistic):
         return field_of(released).net
     return released.net
