@@ -2,7 +2,6 @@
 
 __all__ = ["Plan", "best_plan", "noise_of", "pair_noise", "plans_of"]
 
-import contextlib
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -69,15 +68,13 @@ def plans_of(
 def _is_possible(plan: Plan, net: BayesNet) -> bool:
     """Return whether there is noise for tables of one pair, and of all pairs."""
     cost = plan.tables[-1]
-    for pairs in (1, plan.pairs):
-        statistic = _pairs(plan.recipe, net, pairs, cost.adjacency)
-        if not plan.recipe.accepts(statistic):
-            return False
-        with contextlib.suppress(ValueError):
+    made = [_pairs(plan.recipe, net, x, cost.adjacency) for x in (1, plan.pairs)]
+    try:
+        for statistic in made:
             _mechanism(plan.recipe, statistic, cost)
-            continue
+    except ValueError:
         return False
-    return True
+    return all(map(plan.recipe.accepts, made))
 
 
 def best_plan(plans: Sequence[Plan], net: BayesNet, n: float) -> Plan:

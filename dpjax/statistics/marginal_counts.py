@@ -6,28 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
-from jaxtyping import Array, Int32
 
-from dpjax._types import Cells, Described, Flat, Records, Scalar
+from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
-from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
-from dpjax.statistics.base import STATISTICS, Columns, TableStatistic
+from dpjax.privacy import Adjacency
+from dpjax.statistics.base import STATISTICS, Columns
+from dpjax.statistics.cell_statistic import CellStatistic
 from dpjax.statistics.marginal_contrasts import (
     Variables,
     groups_of,
     variables_with_levels,
 )
-from dpjax.tables.counts import PackedRecords, count
 from dpjax.tables.layout import TableLayout, maximal_groups
 
 
 @STATISTICS.add
 @dataclass(frozen=True)
-class MarginalCounts(TableStatistic):
+class MarginalCounts(CellStatistic):
     """The counts of all cells of marginal tables, for noise that is equal in all cells.
 
     No network is needed, and none is inferred. Noisy tables need not agree in their
@@ -39,10 +38,7 @@ class MarginalCounts(TableStatistic):
             are sorted, and none contains another one.
 
     Privacy:
-        For t tables, the L1 sensitivity is t under add-remove, where one cell of each
-        table changes by 1, and 2t under replace-one, where two cells of each table
-        change by 1 if the records differ in all variables. The squared L2 sensitivity
-        is the same number.
+        As for `CellStatistic`.
 
     Raises:
         ValueError: if there is no group, or groups are not as described.
@@ -90,59 +86,16 @@ class MarginalCounts(TableStatistic):
         """Layout of all tables."""
         return self.measured
 
-    @property
-    def counted(self) -> TableLayout:
-        """Layout of all tables."""
-        return self.measured
-
     @cached_property
     def measured(self) -> TableLayout:
         """Layout of all tables, whose cells are the components of the statistic."""
         return TableLayout(tuple(x.size for x in self.over), self.groups)
 
     @property
-    def length(self) -> int:
-        """Number of cells of all tables."""
-        return self.measured.length
-
-    @property
     def least_length(self) -> int:
         """Number of cells of all tables, without listing them."""
         sizes = [variable.size for variable in self.over]
         return sum(math.prod(sizes[i] for i in group) for group in self.groups)
-
-    def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
-        """Count all tables, as one flat vector.
-
-        Args:
-            records: level indices; or, for binary variables, the result of
-                `dpjax.tables.counts.pack`.
-
-        Privacy:
-            The counts are exact, so they are not private.
-        """
-        return count(records, self.measured)
-
-    def of_counts(self, counts: Any, n: Any) -> Any:
-        """Return `counts`, since the statistic consists of the cells of the tables.
-
-        Privacy:
-            The counts are exact, so they are not private.
-        """
-        return counts
-
-    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of `measure`, which is exact."""
-        one = int(self.part_sensitivity(adjacency).value)
-        return Sensitivity(one * len(self.groups), adjacency, tight=True)
-
-    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the squared L2 sensitivity: each changed count changes by 1."""
-        return self.sensitivity(adjacency)
-
-    def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of one table, equal for all."""
-        return Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency, tight=True)
 
     @cached_property
     def parts(self) -> dict[str, int]:

@@ -6,23 +6,24 @@ import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, Int32, Int64
+from jaxtyping import Int64
 
 from dpjax._checks import one_of
-from dpjax._types import Cells, Described, Flat, Records, Scalar
+from dpjax._types import Cells, Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import encode_batches
 from dpjax.data.grouping import Grouped, grouped_by_engine, weighted_counts
 from dpjax.data.sources import Table
-from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
+from dpjax.privacy import Adjacency
 from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
-from dpjax.tables.counts import PackedRecords, count, count_batches
+from dpjax.statistics.cell_statistic import CellStatistic
+from dpjax.tables.counts import count_batches
 from dpjax.tables.gathers import Gather, add, agreeing_cells, take
 from dpjax.tables.layout import TableLayout, maximal_groups
 
@@ -31,7 +32,7 @@ _MOST_SLICES = 8
 
 @STATISTICS.add
 @dataclass(frozen=True)
-class NetworkCounts(NodeTableStatistic):
+class NetworkCounts(CellStatistic, NodeTableStatistic):
     """Contingency tables of each variable of a network with its parents (node tables).
 
     Args:
@@ -68,52 +69,6 @@ class NetworkCounts(NodeTableStatistic):
         groups = self.net.families
         measured = maximal_groups(groups) if self.families == "maximal" else groups
         return TableLayout(self.net.sizes, measured)
-
-    @property
-    def counted(self) -> TableLayout:
-        """Layout of the tables that `of_counts` needs: `measured`."""
-        return self.measured
-
-    def of_counts(self, counts: Any, n: Any) -> Any:
-        """Return `counts`, since the statistic consists of the measured tables.
-
-        Privacy:
-            The counts are exact, so they are not private.
-        """
-        return counts
-
-    @property
-    def length(self) -> int:
-        """Number of cells of all measured tables."""
-        return self.measured.length
-
-    def measure(self, records: Records | PackedRecords) -> Int32[Array, " m"]:
-        """Count the measured tables, as one flat vector.
-
-        Args:
-            records: level indices; or, for binary variables, the result of
-                `dpjax.tables.counts.pack`.
-
-        Privacy:
-            The counts are exact, so they are not private.
-        """
-        return count(records, self.measured)
-
-    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of `measure`, exact without impossible records."""
-        one = self.part_sensitivity(adjacency)
-        tables = len(self.measured.groups)
-        return Sensitivity(int(one.value) * tables, adjacency, tight=one.tight)
-
-    def squared_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the squared L2 sensitivity: each changed count changes by 1."""
-        return self.sensitivity(adjacency)
-
-    def part_sensitivity(self, adjacency: Adjacency) -> Sensitivity:
-        """Return the L1 sensitivity of one measured table, equal for all."""
-        one_of(ADJACENCIES, adjacency=adjacency)
-        change = 2 if adjacency == REPLACE_ONE else 1
-        return Sensitivity(change, adjacency, tight=not self.net.impossible)
 
     @cached_property
     def parts(self) -> dict[str, int]:

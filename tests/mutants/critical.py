@@ -92,11 +92,8 @@ FUNCTIONS = {
         "NormLaw.norm", "NormLaw.probability", "NormLaw.certify", "NormLaw.draw",
         "NormLaw._failures", "_points", "_newton",
     ),
-    "statistics/marginal_counts.py": (
-        "MarginalCounts.sensitivity", "MarginalCounts.part_sensitivity",
-    ),
-    "statistics/network_counts.py": (
-        "NetworkCounts.sensitivity", "NetworkCounts.part_sensitivity",
+    "statistics/cell_statistic.py": (
+        "CellStatistic.sensitivity", "CellStatistic.part_sensitivity",
     ),
     "statistics/fourier.py": (
         "FourierCoefficients._first", "FourierCoefficients.of_counts",
@@ -366,6 +363,9 @@ EXEMPT = {
     ),
     ("releases/sampled.py:Sampled.check", "if spent.kind =="): _LOUD,
     ("releases/learning_plans.py:_is_small", "statistic ="): _CHOICE,
+    ("statistics/cell_statistic.py:CellStatistic.part_sensitivity", "one_of("): (
+        "an unknown adjacency is refused by `Sensitivity` too"
+    ),
     ("releases/learned.py:Learned._check_edges", "pairs: list"): _LOUD,
     ("releases/learned.py:Learned._check_edges", "pairs +="): _LOUD,
     ("privacy/unit.py:per_row", "return cost"): _LOUD,

@@ -31,7 +31,7 @@ MUTANTS = (
     Mutant(
         "sensitivity halved",
         "Gaussian: the L1 sensitivity of one table",
-        "statistics/network_counts.py",
+        "statistics/cell_statistic.py",
         '"""Return the squared L2 sensitivity: each changed count changes by 1."""\n'
         "        return self.sensitivity(adjacency)",
         '"""Return the squared L2 sensitivity: each changed count changes by 1."""\n'

@@ -72,8 +72,8 @@ MUTANTS = tuple(
         ),
         (
             "a sensitivity is called tight",
-            "statistics/network_counts.py",
-            "tight=not self.net.impossible",
+            "statistics/cell_statistic.py",
+            "tight=net is None or not net.impossible",
             "tight=True",
             _TESTS + "test_zeros_change_no_sensitivity[maximal-add-remove]",
         ),

@@ -222,22 +222,6 @@ MUTANTS = tuple(
             _HERE + "test_pairs_must_fit_the_network_and_the_draws",
         ),
         (
-            "sensitivity halved",
-            "a replaced record changes one cell of a table",
-            _COUNTS,
-            "Sensitivity(2 if adjacency == REPLACE_ONE else 1, adjacency",
-            "Sensitivity(1, adjacency",
-            _IN_COUNTS + "test_both_sensitivities_are_exact[apart-replace-one]",
-        ),
-        (
-            "sensitivity halved",
-            "a record is in one table of counts alone",
-            _COUNTS,
-            "Sensitivity(one * len(self.groups), adjacency",
-            "Sensitivity(one, adjacency",
-            _IN_COUNTS + "test_both_sensitivities_are_exact[apart-add-remove]",
-        ),
-        (
             "limit weakened",
             "tables of counts repeat, or turn around",
             _COUNTS,

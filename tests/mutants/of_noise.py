@@ -8,7 +8,7 @@ _BRUTE_FORCE = (
 )
 _EXACT = "tests/test_exact_draws.py::"
 _SAMPLER = "tests/test_discrete_laplace.py::"
-_COUNTED = "statistics/network_counts.py"
+_COUNTED = "statistics/cell_statistic.py"
 _ONE_CELL = "change = 2 if adjacency == REPLACE_ONE else 1"
 _DRAWN = "return discrete_laplace.add_wide(counts, noise[:, : counts.size])"
 

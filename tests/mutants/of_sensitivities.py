@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-_FAMILY_COUNTS = "statistics/network_counts.py"
+_FAMILY_COUNTS = "statistics/cell_statistic.py"
 _FOURIER = "statistics/fourier.py"
 _SUFFICIENT = "statistics/sufficient.py"
 _SENSITIVITY = "privacy/sensitivity.py"
