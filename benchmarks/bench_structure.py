@@ -131,7 +131,8 @@ def privbayes(degree: int, net, records, epsilon, rng) -> dict:
 def chow_liu(net, records, epsilon, rng) -> dict:
     """The tree with the highest likelihood, and its tables, without privacy."""
     columns, names = records.T, net.names
-    values = [[-information(x, y) for x in columns] for y in columns]
+    # A constant less for every edge: SciPy takes 0 for no edge.
+    values = [[-1 - information(x, y) for x in columns] for y in columns]
     order, above = breadth_first_order(minimum_spanning_tree(values), 0, False)
     parents = {names[i]: [names[above[i]]] for i in order[1:]}
     made = dp.BayesNet.from_parents(net.schema, dict.fromkeys(names, ()) | parents)

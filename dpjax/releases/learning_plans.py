@@ -19,16 +19,17 @@ from dpjax.privacy import REPLACE_ONE, Adjacency, Guarantee
 from dpjax.releases.candidates import MOST_CELLS, distance_sensitivity
 from dpjax.statistics import Statistic, TableStatistic
 
-_CHOICES = Fraction(3, 10)  # of the budget, for all draws of edges
-_FIRST = Fraction(1, 8)  # of the budget, for the tables without edges
+_CHOICES = Fraction(3, 10), Fraction(2, 5), Fraction(1, 2)  # of the budget, for draws
+_FIRST = Fraction(3, 20)  # of the budget, for the tables without edges
 _GROWTH = 3  # of the budget, from the tables of a network to those of the next
 _FINE = 100  # least numerator of the ε of a draw, a decimal number
 _DEGREES = 3  # the most parents of a variable, if nobody chooses
-_TREE = Fraction(3, 8)  # of the budget, for the tables of a tree before pairs
-_DRAWS = Fraction(1, 5), Fraction(1, 10)  # of the budget, for a tree's and pairs' edges
+_TREE = Fraction(7, 20)  # of the budget, for the tables of a tree before pairs
+_DRAWS = Fraction(1, 5), Fraction(1, 10)  # of it, for the edges of a tree and of pairs
+_AMONG_MANY = 3  # errors of a draw by which a wrong edge may be ahead of the best one
 
 # Of the records: errors of a table and a draw that are worth a further step.
-_SMALL = 0.04  # of networks of more parents
+_SMALL = 0.045  # of networks of more parents
 _SMALL_IN_TREES, _SMALL_IN_PAIRS = 0.06, 0.03  # of pairs, and of the tree before
 
 
@@ -99,7 +100,12 @@ def _is_small(plan: Plan, net: BayesNet, n: float) -> bool:
 
 
 def _error(plan: Plan, net: BayesNet, degree: int) -> float:
-    """Return the records by which a table, and the score of its edge, are wrong.
+    """Return the records by which a table, and the score of its edge, are wrong."""
+    return _error_of_table(plan, net, degree) + _error_of_draw(plan, degree)
+
+
+def _error_of_table(plan: Plan, net: BayesNet, degree: int) -> float:
+    """Return the records by which a table is wrong; infinite if there is no noise.
 
     Nothing is known of edges yet. Here, variables have those before them as parents.
     """
@@ -109,8 +115,11 @@ def _error(plan: Plan, net: BayesNet, degree: int) -> float:
     if max(cells) > MOST_CELLS:
         return math.inf
     made = BayesNet(net.variables, tuple(parents[i] for i in range(len(order))))
-    table = noise_of(plan.recipe, made, plan.tables[degree]) * sum(cells) / len(cells)
-    return table + _error_of_draw(plan, degree)
+    try:
+        noise = noise_of(plan.recipe, made, plan.tables[degree])
+    except ValueError:  # too small, or too wide
+        return math.inf
+    return noise * sum(cells) / len(cells)
 
 
 def _error_of_draw(plan: Plan, step: int) -> float:
@@ -163,31 +172,46 @@ def _plan(
         raise ValueError(
             f"`degree` must be at most {most} for {most + 1} variables, got {degree}."
         )
-    parts = [Fraction(_GROWTH**step) for step in range(degree)]
-    rest = (1 - _CHOICES - _FIRST) / sum(parts)
-    tables = [budget.share(part) for part in (_FIRST, *(rest * x for x in parts[:-1]))]
-    left, epsilons = budget, []
-    for step in range(degree):
-        draws = most - step
-        one = budget.per_record().share(_CHOICES / degree / draws).choice_epsilon
-        epsilons.append(_short(one))
-        drawn = budget.per_record().of_choice(epsilons[-1]).repeated(draws)
-        left = left.minus(drawn.of_group(budget.contributions)).minus(tables[step])
     recipe, cost = recipe_of(mechanism).paid_by(budget)
+    plans = [_divided(recipe, most, budget, degree, share) for share in _CHOICES]
     if cost.kind != budget.kind:
         raise ValueError(
             f"`mechanism` must be one whose cost is of the budget's kind, {budget.kind}"
             f", such as auto, for a network that is learned, got {recipe}."
         )
-    plan = Plan(recipe, (*tables, left), tuple(epsilons))
+    statistic = recipe.statistic(net, budget.adjacency)
+    if not _mechanism(recipe, statistic, plans[0].tables[0]).additive:
+        raise ValueError(
+            "`mechanism` must add noise to tables for a network that is learned, "
+            f"such as auto, got {recipe}."
+        )
+    plan = min(plans, key=lambda plan: _loss(plan, net, degree))
     for cost in plan.tables:
-        statistic = plan.recipe.statistic(net, cost.adjacency)
-        if not _mechanism(plan.recipe, statistic, cost).additive:
-            raise ValueError(
-                "`mechanism` must add noise to tables for a network that is learned, "
-                f"such as auto, got {recipe}."
-            )
+        _mechanism(recipe, statistic, cost)  # raises, before anything is charged
     return plan
+
+
+def _divided(
+    recipe: Recipe, most: int, budget: Guarantee, degree: int, choices: Fraction
+) -> Plan:
+    """Divide the budget over tables, and draws that get the share `choices`."""
+    parts = [Fraction(_GROWTH**step) for step in range(degree)]
+    rest = (1 - choices - _FIRST) / sum(parts)
+    tables = [budget.share(part) for part in (_FIRST, *(rest * x for x in parts[:-1]))]
+    left, epsilons = budget, []
+    for step in range(degree):
+        draws = most - step
+        one = budget.per_record().share(choices / degree / draws).choice_epsilon
+        epsilons.append(_short(one))
+        drawn = budget.per_record().of_choice(epsilons[-1]).repeated(draws)
+        left = left.minus(drawn.of_group(budget.contributions)).minus(tables[step])
+    return Plan(recipe, (*tables, left), tuple(epsilons))
+
+
+def _loss(plan: Plan, net: BayesNet, degree: int) -> float:
+    """Return what is to be least for a division of the budget, from public facts."""
+    draw = _AMONG_MANY * _error_of_draw(plan, degree)
+    return _error_of_table(plan, net, degree) + draw
 
 
 def _short(epsilon: Fraction) -> Fraction:

@@ -22,9 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Shaped
 
-from dpjax.tables.layout import TableLayout
-
-_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
+from dpjax.tables.layout import TableLayout, groups_of_lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +53,14 @@ class Gather:
     def _of(cls, places: np.ndarray, lengths: np.ndarray, length: int) -> "Gather":
         """Arrange lists that follow each other in `places`."""
         places, firsts = np.append(places, length), np.cumsum(lengths) - lengths
-        matrices, order, least = [], [], -1
-        for widest in _widths(lengths):
-            chosen = np.flatnonzero((lengths > least) & (lengths <= widest))
+        matrices, order = [], []
+        for shortest, widest in groups_of_lengths(lengths):
+            chosen = np.flatnonzero((shortest <= lengths) & (lengths <= widest))
             steps = np.arange(widest)
             inside = steps < lengths[chosen, None]
             found = places[np.where(inside, firsts[chosen, None] + steps, -1)]
             matrices.append(found.astype(np.uint32))
             order.append(chosen)
-            least = widest
         back = np.argsort(np.concatenate([np.zeros(0, int), *order]))
         return cls(tuple(matrices), back.astype(np.uint32))
 
@@ -80,21 +77,6 @@ class Gather:
         if len(parts) < 2:
             return parts[0] if parts else vector[..., :0]
         return take(jnp.concatenate(parts, axis=-1), self.back)
-
-
-def _widths(lengths: np.ndarray) -> list[int]:
-    """Choose the widths of few matrices with little padding, in ascending order."""
-    values, number = np.unique(lengths, return_counts=True)
-    best: list[tuple[int, list[int]]] = [(0, [])]
-    for end in range(1, values.size + 1):
-        width = int(values[end - 1])
-        best.append(
-            min(
-                (cost + _MATRIX + width * int(number[start:end].sum()), [*used, width])
-                for start, (cost, used) in enumerate(best)
-            )
-        )
-    return best[-1][1]
 
 
 def take(vector: Array, places: np.ndarray) -> Array:

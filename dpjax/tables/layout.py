@@ -16,11 +16,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Real, Shaped
+from jaxtyping import Array, Float, Int, Real, Shaped
 
 from dpjax._types import Flat, Records
 
 MOST_CELLS = 2**28
+_MATRIX = 1024  # one more matrix costs as much as this many entries of padding
 
 _compiled = partial(jax.jit, static_argnums=0, inline=True)  # one program, not many
 
@@ -191,23 +192,48 @@ class TableLayout:
     @_compiled
     def row_sums(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
         """For each cell, the sum of its row along its table's last axis."""
-        return self._over_rows(jnp.sum, vector)
+        return self._over_rows(jnp.sum, vector, 0)
 
     @_compiled
-    def row_maxima(self, vector: Real[Array, " m"]) -> Real[Array, " m"]:
+    def row_maxima(self, vector: Float[Array, " m"]) -> Float[Array, " m"]:
         """For each cell, the largest entry of its row along its table's last axis.
 
         It counts as a constant in derivatives. Their rule in JAX looks for the entries
         that equal the largest one, and finds none if a compiler computes the entries
         twice and rounds them differently.
         """
-        return jax.lax.stop_gradient(self._over_rows(jnp.max, vector))
+        return jax.lax.stop_gradient(self._over_rows(jnp.max, vector, -np.inf))
 
-    def _over_rows(self, reduce: Any, vector: Array) -> Array:
-        def whole(rows, _):
-            return jnp.broadcast_to(reduce(rows, axis=1, keepdims=True), rows.shape)
+    def _over_rows(self, reduce: Any, vector: Array, neutral: float | int) -> Array:
+        """For each cell, a reduction of its row, which ignores entries `neutral`."""
+        if len(self.rows_by_width) == 1:
+            width = max(self.rows_by_width)
+            return _over_last(reduce, vector.reshape(-1, width)).reshape(-1)
+        matrices, back = self._padded_rows
+        # With unique indices, neither this nor its derivative needs atomic additions.
+        unique = {"unique_indices": True, "mode": "fill", "fill_value": neutral}
+        parts = [_over_last(reduce, vector.at[x].get(**unique)) for x in matrices]
+        joined = jnp.concatenate([part.reshape(-1) for part in parts])
+        return joined.at[back].get(unique_indices=True, mode="promise_in_bounds")
 
-        return self.map_rows(vector, whole)
+    @cached_property
+    def _padded_rows(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Matrices with the cells of each row, and the place of each cell in them.
+
+        Rows of similar width share a matrix. It is padded with different positions
+        after the last cell.
+        """
+        _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
+        matrices, places, start = [], np.zeros(self.length, np.uint32), 0
+        for narrowest, widest in groups_of_lengths(widths):
+            chosen = (narrowest <= widths) & (widths <= widest)
+            cells = firsts[chosen, None] + np.arange(widest)
+            inside = np.arange(widest) < widths[chosen, None]
+            after = self.length + np.arange(cells.size).reshape(cells.shape)
+            matrices.append(np.where(inside, cells, after).astype(np.uint32))
+            places[cells[inside]] = start + np.flatnonzero(inside)
+            start += cells.size
+        return matrices, places
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -221,6 +247,33 @@ class TableLayout:
             members[table, : len(group)] = group
             strides[table, : len(group)] = [steps[i] for i in group]
         return members, strides, np.asarray(self.offsets[:-1], np.int32)
+
+
+def groups_of_lengths(lengths: np.ndarray) -> list[tuple[int, int]]:
+    """Return the least and the greatest length of each group of similar lengths.
+
+    Lists of a group share a matrix, as wide as the longest one. There are few matrices
+    with little padding.
+    """
+    values, number = np.unique(lengths, return_counts=True)
+    best: list[tuple[int, list[tuple[int, int]]]] = [(0, [])]
+    for end in range(1, values.size + 1):
+        width = int(values[end - 1])
+        best.append(
+            min(
+                (
+                    cost + _MATRIX + width * int(number[start:end].sum()),
+                    [*used, (int(values[start]), width)],
+                )
+                for start, (cost, used) in enumerate(best)
+            )
+        )
+    return best[-1][1]
+
+
+def _over_last(reduce: Any, rows: Array) -> Array:
+    """Reduce the last axis, and repeat the result."""
+    return jnp.broadcast_to(reduce(rows, axis=-1, keepdims=True), rows.shape)
 
 
 def maximal_groups(groups: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

@@ -209,7 +209,7 @@ FUNCTIONS = {
         "learn", "_records",
     ),
     "releases/learning_plans.py": (
-        "plans_of", "best_plan", "_is_small", "_plan", "_with_pairs",
+        "plans_of", "best_plan", "_is_small", "_plan", "_divided", "_with_pairs",
     ),
     "releases/learned.py": (
         "Learned.depth", "Learned.choices", "Learned.selection",

@@ -76,8 +76,8 @@ MUTANTS = (
         "law changed",
         "rows: largest entries have derivatives",
         "tables/layout.py",
-        "jax.lax.stop_gradient(self._over_rows(jnp.max, vector))",
-        "self._over_rows(jnp.max, vector)",
+        "jax.lax.stop_gradient(self._over_rows(jnp.max, vector, -np.inf))",
+        "self._over_rows(jnp.max, vector, -np.inf)",
         (_LARGEST,),
     ),
 )
