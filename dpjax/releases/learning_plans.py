@@ -30,7 +30,7 @@ _AMONG_MANY = 3  # errors of a draw by which a wrong edge may be ahead of the be
 
 # Of the records: errors of a table and a draw that are worth a further step.
 _SMALL = 0.045  # of networks of more parents
-_SMALL_IN_TREES, _SMALL_IN_PAIRS = 0.06, 0.03  # of pairs, and of the tree before
+_SMALL_IN_PAIRS = 0.03  # of pairs, and what is added to those of the tree before
 
 
 class Plan(NamedTuple):
@@ -84,19 +84,19 @@ def best_plan(plans: Sequence[Plan], net: BayesNet, n: float) -> Plan:
     Privacy:
         The result depends on public facts and, if n is private, its released estimate.
     """
-    small = (plan for plan in plans[:0:-1] if _is_small(plan, net, n))
+    small = (x for x in plans[:0:-1] if _is_small(x, plans[0], net, n))
     return next(small, plans[0])
 
 
-def _is_small(plan: Plan, net: BayesNet, n: float) -> bool:
-    """Return whether the errors of a plan's steps are small beside n records."""
+def _is_small(plan: Plan, tree: Plan, net: BayesNet, n: float) -> bool:
+    """Return whether errors are small beside n records, or a tree without pairs."""
     if not plan.pairs:
         return _error(plan, net, len(plan.epsilons)) <= _SMALL * n
     statistic = _pairs(plan.recipe, net, plan.pairs, plan.tables[-1].adjacency)
     cells = statistic.layout.length / plan.pairs
     pairs = pair_noise(plan, net) * cells + _error_of_draw(plan, 2)
-    trees = _error(plan, net, 1)
-    return trees <= _SMALL_IN_TREES * n and pairs <= _SMALL_IN_PAIRS * n
+    added = _loss(plan, net, 1) - _loss(tree, net, 1)
+    return max(added, pairs) <= _SMALL_IN_PAIRS * n
 
 
 def _error(plan: Plan, net: BayesNet, degree: int) -> float:

@@ -362,7 +362,6 @@ EXEMPT = {
         "a sample of another number of records is refused by `check`"
     ),
     ("releases/sampled.py:Sampled.check", "if spent.kind =="): _LOUD,
-    ("releases/learning_plans.py:_is_small", "statistic ="): _CHOICE,
     ("statistics/cell_statistic.py:CellStatistic.part_sensitivity", "one_of("): (
         "an unknown adjacency is refused by `Sensitivity` too"
     ),
