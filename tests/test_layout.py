@@ -6,12 +6,23 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.tables import layout as layouts
 from dpjax.tables.layout import TableLayout
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 4, 5, 7), (7, 5, 4, 2), (3, 2, 3, 9)])
-def test_rows_of_several_widths_are_divided_by_their_sums(sizes):
-    """Compiled too: jaxlib 0.10.2 crashed in a fused gather from joined rows."""
+@pytest.mark.parametrize(
+    ("sizes", "padding"),
+    [
+        ((2, 2, 2), 1024),
+        ((2, 4, 5, 7), 1024),
+        ((7, 5, 4, 2), 1),
+        ((3, 2, 3, 9), 1),
+        ((17, 2, 9, 21, 29, 4), 1),
+    ],
+)
+def test_rows_of_several_widths_are_divided_by_their_sums(sizes, padding, monkeypatch):
+    """Compiled too: jaxlib 0.10.2 crashes in a fused gather from joined rows."""
+    monkeypatch.setattr(layouts, "_MATRIX", padding)
     schema = {f"x{i}": list(range(size)) for i, size in enumerate(sizes)}
     net = dp.BayesNet.naive_bayes(schema, "x0")
     layout = net.layout
@@ -31,6 +42,17 @@ def test_rows_of_several_widths_are_divided_by_their_sums(sizes):
             np.testing.assert_allclose(run(given), np.concatenate(right), rtol=1e-6)
         many = jax.jit(jax.vmap(function))(jnp.stack([given, given]))
         np.testing.assert_allclose(many[1], np.concatenate(right), rtol=1e-6)
+    assert len(layout._padded_rows) == (1 if padding > 1 else len({*sizes}))
+
+
+def test_the_derivative_of_sums_of_rows_is_their_sum(monkeypatch):
+    monkeypatch.setattr(layouts, "_MATRIX", 1)
+    layout = TableLayout((2, 3, 5), ((0, 2), (2, 1), (1, 0)))
+    given = jnp.arange(1.0, layout.length + 1)
+    sums = np.bincount(layout.rows, given)[layout.rows]
+    slope = jax.jit(jax.grad(lambda x: (layout.row_sums(x) * given).sum()))(given)
+    np.testing.assert_allclose(slope, sums, rtol=1e-6)
+    np.testing.assert_allclose(jax.jvp(layout.row_sums, (given,), (given,))[1], sums)
 
 
 def test_cells_of_numpy_records_are_those_of_others(rng):

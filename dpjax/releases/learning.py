@@ -102,10 +102,10 @@ def learn(
         a whole. `Released.net` is the network.
 
     Privacy:
-        The budget is the exact cost of all draws together, of which three tenths are
-        for edges and an eighth for the first tables. A degree that is not given
-        follows from the first tables, at no cost. Error messages about records, time
-        and memory depend on the records.
+        The budget is the exact cost of all draws together. From three to five tenths
+        of it are for edges, by public facts, and three twentieths for the first tables.
+        A degree that is not given follows from the first tables, at no cost. Error
+        messages about records, time and memory depend on the records.
 
     Raises:
         ValueError: if an argument is not valid, or the table cannot be read, is empty

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Real, Shaped
+from jaxtyping import Array, Float, Int, Real, Shaped, UInt32
 
 from dpjax._types import Flat, Records
 
@@ -209,31 +209,32 @@ class TableLayout:
         if len(self.rows_by_width) == 1:
             width = max(self.rows_by_width)
             return _over_last(reduce, vector.reshape(-1, width)).reshape(-1)
-        matrices, back = self._padded_rows
         # With unique indices, neither this nor its derivative needs atomic additions.
-        unique = {"unique_indices": True, "mode": "fill", "fill_value": neutral}
-        parts = [_over_last(reduce, vector.at[x].get(**unique)) for x in matrices]
-        joined = jnp.concatenate([part.reshape(-1) for part in parts])
-        return joined.at[back].get(unique_indices=True, mode="promise_in_bounds")
+        result = jnp.zeros(vector.shape, vector.dtype)
+        for cells in self._padded_rows:
+            rows = vector.at[cells].get(
+                unique_indices=True, mode="fill", fill_value=neutral
+            )
+            part = _over_last(reduce, rows)
+            result = result.at[cells].set(part, unique_indices=True, mode="drop")
+        return result
 
     @cached_property
-    def _padded_rows(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """Matrices with the cells of each row, and the place of each cell in them.
+    def _padded_rows(self) -> list[UInt32[np.ndarray, "rows k"]]:
+        """Matrices with the cells of each row.
 
         Rows of similar width share a matrix. It is padded with different positions
         after the last cell.
         """
         _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
-        matrices, places, start = [], np.zeros(self.length, np.uint32), 0
+        matrices = []
         for narrowest, widest in groups_of_lengths(widths):
             chosen = (narrowest <= widths) & (widths <= widest)
             cells = firsts[chosen, None] + np.arange(widest)
             inside = np.arange(widest) < widths[chosen, None]
             after = self.length + np.arange(cells.size).reshape(cells.shape)
             matrices.append(np.where(inside, cells, after).astype(np.uint32))
-            places[cells[inside]] = start + np.flatnonzero(inside)
-            start += cells.size
-        return matrices, places
+        return matrices
 
     @cached_property
     def addresses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
