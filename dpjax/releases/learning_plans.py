@@ -26,7 +26,6 @@ _FINE = 100  # least numerator of the ε of a draw, a decimal number
 _DEGREES = 3  # the most parents of a variable, if nobody chooses
 _TREE = Fraction(7, 20)  # of the budget, for the tables of a tree before pairs
 _DRAWS = Fraction(1, 5), Fraction(1, 10)  # of it, for the edges of a tree and of pairs
-_AMONG_MANY = 3  # errors of a draw by which a wrong edge may be ahead of the best one
 
 # Of the records: errors of a table and a draw that are worth a further step.
 _SMALL = 0.045  # of networks of more parents
@@ -209,9 +208,13 @@ def _divided(
 
 
 def _loss(plan: Plan, net: BayesNet, degree: int) -> float:
-    """Return what is to be least for a division of the budget, from public facts."""
-    draw = _AMONG_MANY * _error_of_draw(plan, degree)
-    return _error_of_table(plan, net, degree) + draw
+    """Return what is to be least for a division of the budget, from public facts.
+
+    The error of a draw counts log(d / 2) times for d variables: the best of the wrong
+    edges is ahead by more if there are more of them. The factor is from trials.
+    """
+    often = math.log(len(net.names) / 2)
+    return _error_of_table(plan, net, degree) + often * _error_of_draw(plan, degree)
 
 
 def _short(epsilon: Fraction) -> Fraction:
