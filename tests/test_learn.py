@@ -319,7 +319,7 @@ def test_the_degree_is_the_most_whose_errors_are_small_beside_the_records(adjace
     ("many", "degree"), [(5, 1), (5, 3), (12, 1), (40, 1), (40, 2)]
 )
 def test_draws_of_edges_get_the_share_with_the_least_errors(many, degree, adjacency):
-    """Of Laplace noise on binary variables, and an error for each wrong edge."""
+    """Of Laplace noise on binary variables; a draw among more edges counts more."""
     schema = dp.Schema({f"x{i}": [0, 1] for i in range(many)})
     net = dp.BayesNet.from_parents(schema, {name: () for name in schema})
     budget = PureDP(Fraction(2), adjacency)
@@ -488,9 +488,14 @@ def test_a_plan_is_not_chosen_if_no_noise_is_known_for_its_tables():
     large = last._replace(tables=(*last.tables[:-1], budget))
     assert learning_plans._error(large, net, 3) == math.inf
     assert learning_plans.best_plan([tree, large], net, 1e9) == tree
-    one = learning_plans.plans_of(net, budget, 1, "auto")  # two shares have no noise
+    shares = (
+        learning_plans._divided(tree.recipe, 4, budget, 1, share)
+        for share in learning_plans._CHOICES
+    )
+    errors = [learning_plans._error(plan, net, 1) for plan in shares]
+    assert min(errors) < max(errors) == math.inf
+    assert learning_plans._error(tree, net, 1) < math.inf
     assert dp.learn(CHAIN, chain(), budget=budget, degree=1).guarantee() == budget
-    assert learning_plans._error(*one, net, 1) < math.inf
 
 
 @pytest.mark.parametrize("rho", [32, 100])

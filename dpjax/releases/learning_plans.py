@@ -29,7 +29,7 @@ _DRAWS = Fraction(1, 5), Fraction(1, 10)  # of it, for the edges of a tree and o
 
 # Of the records: errors of a table and a draw that are worth a further step.
 _SMALL = 0.045  # of networks of more parents
-_SMALL_IN_PAIRS = 0.03  # of pairs, and what is added to those of the tree before
+_SMALL_IN_PAIRS = 0.03  # of pairs, and beyond those of a tree without pairs
 
 
 class Plan(NamedTuple):
@@ -88,7 +88,10 @@ def best_plan(plans: Sequence[Plan], net: BayesNet, n: float) -> Plan:
 
 
 def _is_small(plan: Plan, tree: Plan, net: BayesNet, n: float) -> bool:
-    """Return whether errors are small beside n records, or a tree without pairs."""
+    """Return whether the errors of a plan are small beside n records.
+
+    With pairs, the errors of the tree count as far as they exceed those of `tree`.
+    """
     if not plan.pairs:
         return _error(plan, net, len(plan.epsilons)) <= _SMALL * n
     statistic = _pairs(plan.recipe, net, plan.pairs, plan.tables[-1].adjacency)
