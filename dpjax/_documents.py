@@ -75,7 +75,8 @@ def parse_json(text: str, name: str) -> object:
         )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"`{name}` must be JSON: {error.msg} at {place}.") from None
+        what = error.msg.removesuffix(" at")  # of a string that does not end
+        raise ValueError(f"`{name}` must be JSON: {what} at {place}.") from None
     except RecursionError:
         raise ValueError(f"`{name}` must be less deeply nested JSON.") from None
 

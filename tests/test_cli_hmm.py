@@ -305,7 +305,7 @@ def test_modes_have_a_line_each(monkeypatch, capsys):
         ("log.json", ("--emission", "0"), "`emission` must be positive"),
         ("log.json", ("--out", "s.txt"), "`out` must end in .csv or .npz"),
         ("log.json", ("--plot", "s.pdf"), "`plot` must end in .png"),
-        ("log.json", ("--plot", "a.png", "--emissions-plot", "a.png"), "different"),
+        ("log.json", ("--plot", "a.png", "--emissions-plot", "a.png"), "another"),
         ("log.json", ("--out", "no/s.csv"), "`out` must be a file in a folder"),
         ("log.json", ("--plot", "no/s.png"), "`plot` must be a file in a folder"),
     ],

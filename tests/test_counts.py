@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -53,6 +54,16 @@ def test_chunks_and_remainders_are_all_counted(n, rng, monkeypatch):
     records = random_records(rng, net, n)
     counted = count(records, net.layout)
     on_device._count.clear_cache()
+    np.testing.assert_array_equal(counted, brute_force(records, net, net.families))
+
+
+@pytest.mark.parametrize("n", [2048, 2049, 4096, 5000])
+def test_large_chunks_of_an_accelerator_are_all_counted(n, rng):
+    """A chunk of 2,048 records, as that of a TPU, which has more."""
+    net = random_network(rng)
+    records = random_records(rng, net, n)
+    sizes = _platforms.TPU._replace(words=64)
+    counted = jax.jit(partial(on_device.count_in, sizes, layout=net.layout))(records)
     np.testing.assert_array_equal(counted, brute_force(records, net, net.families))
 
 

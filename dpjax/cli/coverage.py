@@ -5,7 +5,8 @@ __all__ = ["run"]
 import argparse
 
 from dpjax.cli.budgets import cost_of
-from dpjax.cli.options import network_of, plots, progress, refuse_unwritable_file
+from dpjax.cli.options import network_of, plots, progress
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.schema import Schema
@@ -16,9 +17,9 @@ from dpjax.study.ecdf import ecdf_band
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax coverage` with the given options."""
-    for name in ("plot", "ecdf"):
-        if getattr(options, name) is not None:
-            refuse_unwritable_file(getattr(options, name), name, (".png",))
+    outputs = [(name, getattr(options, name)) for name in ("plot", "ecdf")]
+    inputs = options.network, options.schema
+    refuse_outputs(outputs, inputs, dict.fromkeys(("plot", "ecdf"), (".png",)))
     budget = cost_of(options)
     found = coverage(
         study_key(options.seed),

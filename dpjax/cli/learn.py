@@ -5,8 +5,9 @@ __all__ = ["run"]
 import argparse
 
 from dpjax.cli.budgets import cost_of, ledger_of
-from dpjax.cli.databases import opened
-from dpjax.cli.options import refuse_unwritable, saying
+from dpjax.cli.databases import file_of, opened
+from dpjax.cli.options import saying
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.release import about_facts, write
 from dpjax.data.schema import Schema
 from dpjax.releases.learning import learn
@@ -16,7 +17,8 @@ def run(options: argparse.Namespace) -> None:
     """Run `dpjax learn` with the given options."""
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
-    refuse_unwritable(options)
+    inputs = [options.schema, options.about, options.ledger]
+    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs])
     about = about_facts(options.about)
     ledger = ledger_of(options)
     doing = saying("learn", "choosing edges and drawing private tables")

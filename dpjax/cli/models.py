@@ -19,12 +19,8 @@ from dpjax.data.mixed_net import MixedNet
 from dpjax.data.schema import Schema
 from dpjax.event_logs import check_states, declared_cells, event_network
 from dpjax.families import FAMILIES
-from dpjax.mechanisms.recipes import (
-    Gaussian,
-    HiddenMarkovSample,
-    Laplace,
-    recipe_of,
-)
+from dpjax.mechanisms.auto import Auto
+from dpjax.mechanisms.recipes import Gaussian, HiddenMarkovSample, Laplace, recipe_of
 from dpjax.statistics import Statistic, Sufficient
 
 
@@ -67,7 +63,7 @@ def _network(options: argparse.Namespace, schema: Schema) -> BayesNet | MixedNet
 
 
 def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
-    recipe = recipe_of(options.mechanism or Laplace.kind)
+    recipe = recipe_of(options.mechanism or Auto.kind)
     return recipe.marginals(schema, options.order, options.adjacency)
 
 

@@ -1,14 +1,11 @@
-"""Conversion of options to objects, and checks of output files."""
+"""Conversion of options to objects."""
 
 __all__ = [
     "any_network_of",
-    "is_among_tables",
+    "given_of",
     "network_of",
-    "pair_of",
     "plots",
     "progress",
-    "refuse_unwritable",
-    "refuse_unwritable_file",
     "releases_of",
     "saying",
     "span_of",
@@ -21,18 +18,15 @@ import contextlib
 import importlib
 import os
 import pathlib
-import stat
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
 from tqdm import tqdm
 
 from dpjax.cli.budgets import plain
-from dpjax.cli.databases import file_of
 from dpjax.data.bayes_net import BayesNet, read_parents
 from dpjax.data.intervals import Interval
 from dpjax.data.mixed_net import MixedNet, network_from
@@ -129,12 +123,23 @@ def split_of(specs: list[str]) -> dict[str, str] | None:
     return split or None
 
 
-def pair_of(text: str) -> tuple[str, str]:
-    """Return the name and the level in an argument of --given, NAME=LEVEL."""
-    name, equals, level = text.partition("=")
-    if not (name and equals):
-        raise ValueError(f"`given` must be NAME=LEVEL, got {text!r:.80}.")
-    return name, level
+def given_of(texts: list[str], names: Collection[str]) -> dict[str, str]:
+    """Return the level of each variable that --given names, as NAME=LEVEL.
+
+    A name may contain "=": the longest one of `names` counts.
+    """
+    given: dict[str, str] = {}
+    for text in texts:
+        ends = [i for i, sign in enumerate(text) if i and sign == "="]
+        if not ends:
+            raise ValueError(f"`given` must be NAME=LEVEL, got {text!r:.80}.")
+        known = [i for i in ends if text[:i] in names]
+        end = (known or ends[:1])[-1]
+        name = text[:end]
+        if name in given:
+            raise ValueError(f"`given` must name a variable once, got {name!r:.80}.")
+        given[name] = text[end + 1 :]
+    return given
 
 
 def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
@@ -147,45 +152,6 @@ def span_of(spec: str, option: str, form: str, kind: type) -> tuple[str, tuple]:
     if not name:
         raise ValueError(f"`{option}` must be of the form {form}, got {spec}.")
     return name, (first, last)
-
-
-def refuse_unwritable(options: argparse.Namespace) -> None:
-    """Raise `ValueError` if the file of --out is an input or cannot be written."""
-    out = pathlib.Path(options.out).resolve()
-    data = file_of(options.data)
-    network = getattr(options, "network", None)
-    inputs = [data, options.schema, network, options.ledger]
-    taken = [pathlib.Path(x).resolve() for x in inputs if x]
-    if out in taken or is_among_tables(out, data):
-        raise ValueError(
-            f"`out` must not be an input or the ledger, got {options.out}."
-        )
-    refuse_unwritable_file(options.out)
-
-
-def is_among_tables(out: pathlib.Path, data: str) -> bool:
-    """Whether the path `data` is a folder and the file `out` is in it."""
-    folder = pathlib.Path(data).resolve()
-    return folder.is_dir() and folder in out.resolve().parents
-
-
-def refuse_unwritable_file(
-    path: str, name: str = "out", endings: tuple[str, ...] = ("",)
-) -> None:
-    """Raise `ValueError` if a file cannot be written or has none of the endings."""
-    if not path.lower().endswith(endings):
-        raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
-    out, writable = pathlib.Path(path).resolve(), True
-    try:
-        tempfile.TemporaryFile(dir=out.parent).close()  # permission bits can mislead
-        with contextlib.suppress(FileNotFoundError):  # `exists` hides other errors
-            writable = stat.S_ISREG(out.stat().st_mode)
-    except OSError:
-        writable = False
-    if not writable:
-        raise ValueError(
-            f"`{name}` must be a file in a folder that can be written, got {path}."
-        )
 
 
 def summary(released: Released, ledger: Ledger | None = None) -> dict[str, Any]:

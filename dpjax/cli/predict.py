@@ -3,6 +3,7 @@
 __all__ = ["run"]
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import ArrayLike
 
+from dpjax._documents import printable
 from dpjax.cli.options import releases_of, saying
 from dpjax.cli.printing import print_rows
 from dpjax.data.evidence import encode_evidence
@@ -44,8 +46,7 @@ def _classification(
         return _leaf(released, options)
     if options.level is not None:
         raise ValueError("`level` must be left out: it is for a regression.")
-    with saying("predict", "reading the records"):
-        encoded = encode_evidence(options.data, released.schema, options.target)
+    encoded = _evidence(released, options)
     if isinstance(released.mechanism, ParameterMechanism) and (
         options.prior is not None or options.increment != "none"
     ):
@@ -81,8 +82,7 @@ def _leaf(
         raise ValueError(
             "`prior` and `increment` must be left out: the target is a number."
         )
-    with saying("predict", "reading the records"):
-        encoded = encode_evidence(options.data, released.schema, options.target)
+    encoded = _evidence(released, options)
     with saying("predict", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
         aware = not options.no_noise_aware
@@ -96,6 +96,22 @@ def _leaf(
 
     columns = _in_blocks(predict, encoded, _REGRESSED)
     return fitted.method, ["mean", "lower", "upper"], columns.astype(np.float32)
+
+
+@saying("predict", "reading the records")
+def _evidence(released: Released, options: argparse.Namespace) -> np.ndarray:
+    """Encode the records, and say which variables have no value in any of them."""
+    found = encode_evidence(options.data, released.schema, options.target)
+    absent = [
+        name
+        for (name, variable), x in zip(released.schema.items(), found.T, strict=True)
+        if np.all(np.isnan(x) if isinstance(variable, Interval) else x == -1)
+        and name != options.target
+    ]
+    if absent and len(found):
+        names = printable(", ".join(absent))
+        print(f"dpjax predict: no record has a value of {names}", file=sys.stderr)
+    return found
 
 
 @saying("predict", "reading the records")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.cli.options import pair_of, releases_of, saying
+from dpjax.cli.options import given_of, releases_of, saying
 from dpjax.cli.printing import print_rows
 from dpjax.data.intervals import Interval
 from dpjax.posteriors import posterior
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
     if options.given:
         if evidence is not None:
             raise ValueError("`given` must be left out with a table of evidence.")
-        evidence = dict(pair_of(text) for text in options.given)
+        evidence = given_of(options.given, network_of(released).names)
     levels = [_levels_of(released, name) for name in options.target]
     with saying("query", "inferring the posterior"):
         given, disjoint = releases_of(options, released)

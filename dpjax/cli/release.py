@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
 from dpjax.cli.budgets import cost_of, ledger_of, said
-from dpjax.cli.databases import opened
+from dpjax.cli.databases import file_of, opened
 from dpjax.cli.models import model_of
 from dpjax.cli.options import (
-    refuse_unwritable,
     saying,
     span_of,
     split_of,
     summary,
 )
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, Laplace, Recipe, recipe_of
@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> None:
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     what = model_of(options, schema)
-    refuse_unwritable(options)
+    network = getattr(options, "network", None)
+    inputs = [options.schema, network, options.about, options.ledger]
+    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs])
     about = about_facts(options.about)
     ledger = ledger_of(options)
     if ledger is not None:

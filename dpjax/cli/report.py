@@ -3,9 +3,9 @@
 __all__ = ["run"]
 
 import argparse
-import os
 
-from dpjax.cli.options import refuse_unwritable_file, saying
+from dpjax.cli.options import saying
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.exports.reports.report import ENDINGS, report
 from dpjax.privacy import Ledger
@@ -14,10 +14,8 @@ from dpjax.releases.released import load
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax report` with the given options."""
-    refuse_unwritable_file(options.out, endings=ENDINGS)
-    inputs = [x for x in (options.release, options.ledger) if x]
-    if os.path.realpath(options.out) in map(os.path.realpath, inputs):
-        raise ValueError(f"`out` must not be an input, got {options.out}.")
+    inputs = options.release, options.ledger
+    refuse_outputs([("out", options.out)], inputs, {"out": ENDINGS})
     released = load(options.release)
     ledger = None if options.ledger is None else Ledger(path=options.ledger)
     with saying("report", "inferring the posterior"):

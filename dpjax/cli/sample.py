@@ -10,7 +10,8 @@ import sys
 import numpy as np
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import plots, progress, refuse_unwritable_file, span_of
+from dpjax.cli.options import plots, progress, span_of
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.cli.sample_report import disagreement, facts_of, table_of
 from dpjax.data.categorical import Categorical
@@ -18,6 +19,7 @@ from dpjax.event_logs import HiddenMarkovPosterior, fit, log_variables
 from dpjax.noise.keys import study_key
 from dpjax.releases.released import Released, load
 
+_PICTURE = (".png",)
 _FEWEST = 4  # draws per chain, for diagnostics
 
 
@@ -59,17 +61,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _refuse(options: argparse.Namespace) -> None:
     """Raise if outputs cannot be written, or if too few draws would remain."""
-    outputs = {
-        "out": (options.out, (".csv", ".npz")),
-        "plot": (options.plot, (".png",)),
-        "emissions-plot": (options.emissions_plot, (".png",)),
-    }
-    for name, (path, suffixes) in outputs.items():
-        if path is not None:
-            refuse_unwritable_file(path, name, suffixes)
-    given = [path for path, _ in outputs.values() if path is not None]
-    if len(set(given)) < len(given):
-        raise ValueError("`plot` and `emissions-plot` must be different files.")
+    endings = {"out": (".csv", ".npz"), "plot": _PICTURE, "emissions-plot": _PICTURE}
+    outputs = [(name, getattr(options, name.replace("-", "_"))) for name in endings]
+    refuse_outputs(outputs, [options.release], endings)
     if options.plot or options.emissions_plot:
         plots().require_matplotlib()
     if options.burn_in >= 0 and options.sweeps - options.burn_in < _FEWEST:

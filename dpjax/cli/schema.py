@@ -4,11 +4,10 @@ __all__ = ["run"]
 
 import argparse
 import json
-import pathlib
 from typing import Any
 
 from dpjax._documents import write_atomically
-from dpjax.cli.options import is_among_tables, refuse_unwritable_file
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.data import sources
 from dpjax.data.kinds import declared
@@ -29,11 +28,7 @@ def run(options: argparse.Namespace) -> None:
     if len(codes) < len(options.codes):
         raise ValueError("`codes` must give every column once.")
     inputs = [options.data, options.json_schema, *codes.values()]
-    out = pathlib.Path(options.out).resolve()
-    taken = out in [pathlib.Path(x).resolve() for x in inputs if x]
-    if taken or is_among_tables(out, options.data):
-        raise ValueError(f"`out` must not be an input, got {options.out}.")
-    refuse_unwritable_file(options.out)
+    refuse_outputs([("out", options.out)], inputs)
     known = {}
     if options.json_schema:
         stated = Schema.from_json_schema(options.json_schema)

@@ -5,16 +5,11 @@ __all__ = ["rows_of", "run", "table_of"]
 import argparse
 import contextlib
 import os
-import pathlib
 import sys
 from collections.abc import Iterator, Mapping
 
-from dpjax.cli.options import (
-    is_among_tables,
-    plots,
-    progress,
-    refuse_unwritable_file,
-)
+from dpjax.cli.options import plots, progress
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.cli.sweep_studies import study_of
 from dpjax.exports.tables import check_table_path
@@ -92,25 +87,12 @@ def _mesh(options: argparse.Namespace):
 
 def _refuse_outputs(options: argparse.Namespace) -> None:
     """Reject outputs that cannot be written, are inputs, or are the same file."""
-    outputs = {
-        name: getattr(options, name)
-        for name in ("out", "plot", "checkpoint")
-        if getattr(options, name) is not None
-    }
+    outputs = [(x, getattr(options, x)) for x in ("out", "plot", "checkpoint")]
     if options.out is not None:
         check_table_path(options.out, "out")
     if options.plot is not None:
         plots().require_matplotlib()
-    taken = {pathlib.Path(x).resolve() for x in (options.data, options.schema) if x}
-    for name, path in outputs.items():
-        place = pathlib.Path(path).resolve()
-        within = options.data is not None and is_among_tables(place, options.data)
-        if place in taken or within:
-            raise ValueError(
-                f"`{name}` must not be an input or another output, got {path}."
-            )
-        taken.add(place)
-        refuse_unwritable_file(path, name, (".png",) if name == "plot" else ("",))
+    refuse_outputs(outputs, [options.data, options.schema], {"plot": (".png",)})
 
 
 def _write(options: argparse.Namespace, result: SweepResult) -> None:
@@ -155,11 +137,13 @@ def table_of(rows: list[dict], titles: Mapping[str, str]) -> str:
     lines = [f"{'mechanism':<18} {'ε':>6}{header}"]
     for row in rows:
         pairs = [(row[score], row[f"{score}_se"]) for score in titles]
-        shown = "".join(f"{_shown(x)} ± {_shown(se)}".rjust(20) for x, se in pairs)
+        shown = "".join(f" {_shown(x)} ± {_shown(se)}".rjust(20) for x, se in pairs)
         epsilon = "∞" if row["epsilon"] is None else f"{row['epsilon']:g}"
         lines.append(f"{row['mechanism']:<18} {epsilon:>6}{shown}")
     return "\n".join(lines)
 
 
 def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.4g}"

@@ -3,14 +3,14 @@
 __all__ = ["run"]
 
 import argparse
-import os
 import pathlib
 from typing import Any
 
 import jax.random as jr
 
 from dpjax._checks import whole
-from dpjax.cli.options import pair_of, refuse_unwritable_file, releases_of, saying
+from dpjax.cli.options import given_of, releases_of, saying
+from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
 from dpjax.exports import quality
 from dpjax.exports.reports.report import ENDINGS
@@ -28,17 +28,14 @@ def run(options: argparse.Namespace) -> None:
     paths = _paths(options.out, options.copies)
     for path in paths:
         check_table_path(path, "out")
-        refuse_unwritable_file(path)
     pages = [] if options.quality is None else _paths(options.quality, options.copies)
-    taken = {*map(os.path.realpath, [options.release, *options.also, *paths])}
-    for page in pages:
-        refuse_unwritable_file(page, "quality", ENDINGS[:-1])
-        if os.path.realpath(page) in taken:
-            raise ValueError(f"`quality` must not be an input or `out`, got {page}.")
+    outputs = [*(("out", path) for path in paths), *(("quality", x) for x in pages)]
+    endings = {"quality": ENDINGS[:-1]}
+    refuse_outputs(outputs, [options.release, *options.also], endings)
     released = load(options.release)
-    network_of(released)  # refuses other releases
+    names = network_of(released).names
     n = _number_of(options.n, released)
-    key, given = study_key(options.seed), dict(pair_of(x) for x in options.given)
+    key, given = study_key(options.seed), given_of(options.given, names)
     with saying("synthesize", "inferring the posterior and drawing records"):
         several, disjoint = releases_of(options, released)
         fitted: Any = posterior(several, disjoint=disjoint)

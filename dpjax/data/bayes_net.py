@@ -1,6 +1,6 @@
 """Structure of a Bayesian network: public, hashable, and static under `jit`."""
 
-__all__ = ["BayesNet", "Levels", "read_parents"]
+__all__ = ["BayesNet", "Levels", "mentioned_in", "read_parents"]
 
 import graphlib
 import os
@@ -133,9 +133,10 @@ class BayesNet:
                 variable that occurs only as a parent has no parents.
 
         Raises:
-            ValueError: if `levels` lacks a variable, or declares it as numeric.
+            ValueError: if `levels` lacks a variable, or declares it as numeric, or the
+                parents of a variable are text and not a list.
         """
-        mentioned = {*parents, *(name for group in parents.values() for name in group)}
+        mentioned = set(mentioned_in(parents))
         unknown = mentioned - set(levels)
         if unknown:
             raise ValueError(
@@ -270,6 +271,17 @@ def read_parents(path: str | os.PathLike) -> dict[str, list[str]]:
     ):
         raise ValueError('`network` must be of the form {"parents": {"x": ["y"]}}.')
     return parents
+
+
+def mentioned_in(parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return all variables in a mapping from a variable to its parents, each once."""
+    groups = [*parents.values()] if isinstance(parents, Mapping) else [""]
+    if any(isinstance(group, str) for group in groups):
+        raise ValueError(
+            "`parents` must be a mapping from each variable to a list of its parents, "
+            'such as {"x": ["y"]}.'
+        )
+    return [*dict.fromkeys([*parents, *(name for group in groups for name in group)])]
 
 
 def _as_variable(name: str, declaration: Any) -> Categorical:

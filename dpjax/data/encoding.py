@@ -208,6 +208,9 @@ def _tables(
             yield part, table
 
 
+_ONE_COLUMN = " It has one column: the cells of a CSV line are separated by commas."
+
+
 def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:
     """Raise `ValueError` unless a part has the columns `names` and no unknown ones."""
     present = part.names()
@@ -216,6 +219,8 @@ def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> 
         raise ValueError(
             "`table` must have a column for each variable, got no "
             f"{missing[0]!r:.80}{_in(part.place)}."
+            + _ONE_COLUMN
+            * (len(present) == 1 < len(names))
         )
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
     if unknown and "*" not in known:  # by number: see `sources.in_memory.check_names`

@@ -55,6 +55,7 @@ def encode_evidence(
         found = _of_array(np.asarray(table), variables)
     else:
         if isinstance(table, Mapping):
+            _refuse_levels(table, variables)
             table = {x: [v] if _is_one(v) else v for x, v in table.items()}
         found = np.concatenate([*_blocks(table, variables, unread)])
     if unread is not None:
@@ -118,6 +119,20 @@ def _blocks(
             yield _of_table(one, variables, unread, part.place)
 
 
+def _refuse_levels(given: Mapping, variables: Sequence[AnyVariable]) -> None:
+    """Raise `ValueError` if a single value of a variable is none of its levels."""
+    for variable in variables:
+        value = given.get(variable.name)
+        if isinstance(variable, Interval) or not isinstance(value, str):
+            continue
+        if _encoded({variable.name: [value]}, variable)[1]:
+            levels = ", ".join(map(str, variable.levels))
+            raise ValueError(
+                f"`evidence` must give {variable.name!r:.80} one of its levels, which "
+                f"are {levels:.200}."
+            )
+
+
 def _is_one(value: object) -> bool:
     """Whether a value is one cell and not a column."""
     return isinstance(value, str | bytes) or not hasattr(value, "__len__")
@@ -168,11 +183,13 @@ def _of_table(
                 raise ValueError(variable.refusal(where, outside))
             columns[variable.name] = codes
     lengths = {len(codes) for codes in columns.values()}
-    if len(lengths) != 1:
+    if not lengths:
+        beside = "" if unread is None else f", beside {unread!r:.80}"
         raise ValueError(
-            "`evidence` must have at least one column of the schema, and columns of "
-            f"one length, got {len(columns)} columns of {len(lengths)} lengths."
+            f"`evidence` must have a column of the schema{beside}, got none."
         )
+    if len(lengths) > 1:
+        raise ValueError("`evidence` must have columns of one length, got several.")
     found = _unknown(lengths.pop(), variables)
     for i, variable in enumerate(variables):
         if variable.name in columns:

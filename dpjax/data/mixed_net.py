@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpjax.data.bayes_net import BayesNet, Levels
+from dpjax.data.bayes_net import BayesNet, Levels, mentioned_in
 from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable, declared
@@ -77,7 +77,7 @@ class MixedNet:
             ValueError: if `levels` lacks a variable, a numeric variable is a parent,
                 none is numeric, or as for `BayesNet`.
         """
-        found = {name: _variable(name, levels) for name in _mentioned(parents)}
+        found = {name: _variable(name, levels) for name in mentioned_in(parents)}
         numeric = {name for name in found if isinstance(found[name], Interval)}
         for child, group in parents.items():
             for name in (p for p in group if p in numeric):
@@ -144,13 +144,9 @@ def network_from(
     levels: Levels, parents: Mapping[str, Sequence[str]]
 ) -> BayesNet | MixedNet:
     """Make a network, which is a `MixedNet` if some of its variables are numeric."""
-    variables = [_variable(name, levels) for name in _mentioned(parents)]
+    variables = [_variable(name, levels) for name in mentioned_in(parents)]
     numeric = any(isinstance(variable, Interval) for variable in variables)
     return (MixedNet if numeric else BayesNet).from_parents(levels, parents)
-
-
-def _mentioned(parents: Mapping[str, Sequence[str]]) -> dict[str, None]:
-    return dict.fromkeys([*parents, *(p for group in parents.values() for p in group)])
 
 
 def _variable(name: str, levels: Levels) -> Categorical | Interval:

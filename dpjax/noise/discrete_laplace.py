@@ -7,7 +7,8 @@ the noise on the device in 32 bits; releases add it on the host in 64 bits.
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
-from functools import partial
+from collections.abc import Sequence
+from functools import partial, reduce
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -97,20 +98,24 @@ def _block(
     # Without the barrier, XLA may draw the words again for each use of the result.
     marked = lax.optimization_barrier(_compared(table, words))
     noise, overflow = _assembled(table, marked, number)
-    ties = jnp.any(marked >= TIE, axis=0)
+    ties = reduce(lax.bitwise_or, [digit >= TIE for digit in marked])
     pending = jnp.where(ties, TIE, jnp.where(overflow, OVERFLOW, 0)).astype(jnp.uint8)
 
     def again(key, lanes, tied, old):
-        return _completed(key, table, tied, at(marked, lanes), *old)
+        some = tuple(at(digit, lanes) for digit in marked)
+        return _completed(key, table, tied, some, *old)
 
     return completed(key_pending, noise, pending, again)
 
 
-def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
+def _compared(
+    table: Table, words: UInt32[Array, "d n"]
+) -> tuple[UInt8[Array, " n"], ...]:
     """For each digit, the number of thresholds whose leading limb is below the word.
 
     Bit `TIE` is set if the word equals a leading limb. The last bit of a word of the
-    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit.
+    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit. There is one
+    array for each digit, since a TPU pads a short first axis.
     """
     firsts = (words[0] >> jnp.uint32(1), *words[1:])
     marked = []
@@ -122,15 +127,17 @@ def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
             tie = tie | (first == thresholds[k, 0])
         marked.append((count + jnp.where(tie, TIE, 0)).astype(jnp.uint8))
     negative = (words[0] & jnp.uint32(1)).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
-    return jnp.stack([marked[0] | negative, *marked[1:]])
+    return marked[0] | negative, *marked[1:]
 
 
 def _assembled(
-    table: Table, marked: UInt8[Array, "d n"], number: int
+    table: Table, marked: Sequence[UInt8[Array, " n"]], number: int
 ) -> tuple[tuple[Int32[Array, " n"], ...], Bool[Array, " n"]]:
     """Return the noise with the given digits, and where its top digit overflowed."""
-    digits = (marked & jnp.uint8(_CATEGORY)).astype(jnp.int32)
-    digits = jnp.minimum(digits, table.largest[:, None])
+    digits = [
+        jnp.minimum((digit & jnp.uint8(_CATEGORY)).astype(jnp.int32), largest)
+        for digit, largest in zip(marked, table.largest, strict=True)
+    ]
     low = magnitude = digits[0]
     overflow = (low == table.top_values + 1) & (table.top == 0)
     for j, digit in enumerate(digits[1:], start=1):
@@ -146,7 +153,7 @@ def _completed(
     key: Key,
     table: Table,
     tied: Bool[Array, " k"],
-    marked: UInt8[Array, "d k"],
+    marked: tuple[UInt8[Array, " k"], ...],
     *noise: Int32[Array, " k"],
 ) -> tuple[tuple[Int32[Array, " k"], ...], Bool[Array, " k"]]:
     """Resolve ties, or redraw a top digit that overflowed and add it to the noise.
@@ -157,7 +164,7 @@ def _completed(
     shape = (LIMBS + (LIMBS - 1) * len(parts), tied.size)
     words = jr.bits(key, shape, jnp.uint32)
     rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)
-    resolved = jnp.stack([*map(_resolved, marked, rest, parts)])
+    resolved = [*map(_resolved, marked, rest, parts)]
     first, first_overflow = _assembled(table, resolved, len(noise))
     digit = _count_reached([*words[:LIMBS]], table.redraw)
     digit = jnp.minimum(digit, table.top_values)

@@ -88,7 +88,8 @@ class Ledger(Unpickled):
             contributions = rows_of(1 if contributions is None else contributions)
         self.contributions: Any = limit.contributions if limit else contributions
         if limit is None and (path is None or not os.path.exists(path)):
-            raise ValueError("`budget` must be given to start a ledger, got none.")
+            what = "none" if path is None else f"none, and no ledger at {path}"
+            raise ValueError(f"`budget` must be given to start a ledger, got {what}.")
         self.period = period
         self._book: Any = limit and Book.of(limit, period)  # of a ledger in memory
         self._file = None if path is None else LedgerFile(path, self._book)

@@ -23,7 +23,7 @@ def add(commands) -> None:
     command.common(
         "--mechanism",
         more="; laplace and gaussian add noise to counts or sums (default: laplace, or "
-        "gaussian on counts with --rho or --delta)",
+        "gaussian on counts with --rho or --delta, or auto for marginals)",
         choices=recipes(),
     )
     command.common("--epsilon", required=False)

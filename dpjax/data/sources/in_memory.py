@@ -130,8 +130,9 @@ def check_names(names: Any) -> list[str]:
     names = list(names)
     (twice, times), *_ = Counter(names).most_common(1) or [("", 0)]
     if times > 1:  # without a header line, the names are values of a record
+        first = names.index(twice)
         raise ValueError(
             "`table` must name every column once in a header line; columns "
-            f"{names.index(twice) + 1} and more have the same name."
+            f"{first + 1} and {names.index(twice, first + 1) + 1} have the same name."
         )
     return names

@@ -92,7 +92,7 @@ def _flat(value: Any) -> str:
 def _results(results: Mapping[str, Any]) -> str:
     parts = [f"<p>{escape(results['intervals'])}</p>"]
     for heading, columns in results["tables"].items():
-        rows = len(columns["sd"])
+        rows = max(map(len, columns.values()))
         if rows > LONGEST:
             parts.append(
                 f"<p>The table “{escape(heading)}” has {rows:,} rows, which are in the "
@@ -100,7 +100,8 @@ def _results(results: Mapping[str, Any]) -> str:
             )
         else:
             middle = columns.get("mean") or columns["count"]
-            drawn = bars(columns["lower"], columns["upper"], middle)
+            ends = [columns[name] for name in ("lower", "upper") if name in columns]
+            drawn = bars(*ends, middle) if ends else ()
             parts.append(table(heading, columns, drawn))
     return section("Results", "\n".join(parts))
 
@@ -128,9 +129,9 @@ def _budget(facts: Mapping[str, Any] | None) -> str:
 
 def _verification(facts: Mapping[str, Any]) -> str:
     body = (
-        "<p>Whoever has the release file can check it: <code>pip install dpjax</code>, "
-        "then <code>dpjax verify FILE</code> derives its cost again, without any "
-        "record. Compare the SHA-256 hash in the file with this one:</p>"
+        "<p>Whoever has the release file and the dpjax package can check it: "
+        "<code>dpjax verify FILE</code> derives its cost again, without any record. "
+        "Compare the SHA-256 hash in the file with this one:</p>"
         f"<p><code>{escape(facts['sha256'])}</code></p>"
     )
     return section("How to verify the release", body)

@@ -47,14 +47,13 @@ def results_of(released: Released, level: float) -> Results:
     group, *rest = columns
     tables: dict[str, dict[str, list]] = {}
     for i, name in enumerate(columns[group]):
-        if np.isnan(columns["lower"][i]):
-            continue  # a covariance, which has no interval
         table = tables.setdefault(str(name), {key: [] for key in rest})
         for key in rest:
             table[key].append(columns[key][i])
     for table in tables.values():
-        if not any(table.get("given", [True])):
-            del table["given"]  # of a variable without parents
+        for key in rest:  # parents that there are not, intervals of covariances
+            if key != "index" and all(x == "" or x != x for x in table[key]):
+                del table[key]
     words = (
         f"With probability {level:g}, given the release, the true value lies between "
         f"lower and upper. The method is {fitted.method}; "

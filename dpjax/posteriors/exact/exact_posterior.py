@@ -221,7 +221,7 @@ def exact_posterior(
         (sizes[star.hub], [(len(group), sizes[group[0]]) for group in star.leaves])
         for star in components
     ]
-    return widen_windows(fit, first, shapes, tolerance, n, "gibbs_posterior")
+    return widen_windows(fit, first, shapes, tolerance, n, "the method 'gibbs'")
 
 
 def _fit(

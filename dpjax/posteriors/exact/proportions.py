@@ -185,7 +185,7 @@ def proportions_posterior(
     scale = 1 / float(np.asarray(star.noise.rate)) / star.step
     windows = first_windows(scale, n, 0, 0, tolerance, levels=levels)
     shapes = [(levels, [])]
-    return widen_windows(fit, windows, shapes, tolerance, n, "family_posterior")
+    return widen_windows(fit, windows, shapes, tolerance, n, "`family_posterior`")
 
 
 def check_proportions(released: Released) -> FamilyStatistic:

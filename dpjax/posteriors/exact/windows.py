@@ -168,7 +168,7 @@ def widen_windows(
     stars: Sequence[Star],
     tolerance: float,
     n: int | None,
-    otherwise: str,  # function that an error message names
+    otherwise: str,  # remedy that an error message names
 ) -> Fitted:
     """Call `fit` with ever wider windows, until they omit at most `tolerance` mass.
 
@@ -188,7 +188,7 @@ def widen_windows(
     raise TooExpensive(
         "`released` must be within reach of its prior to be summed exactly: no windows "
         "hold its posterior mass, or floating-point numbers do not. Use "
-        f"`{otherwise}`, or enable x64."
+        f"{otherwise}, or enable x64."
     )
 
 
@@ -202,7 +202,7 @@ def _refuse_expensive(windows: Windows, stars: Sequence[Star], otherwise: str) -
     if work > _MOST_WORK or windows.hub > _MOST_COUNTS:
         raise TooExpensive(
             "`released` must have hidden counts that can be summed over at a bounded "
-            f"cost, which these cannot: use `{otherwise}`."
+            f"cost, which these cannot: use {otherwise}."
         )
 
 

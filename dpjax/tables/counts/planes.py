@@ -149,7 +149,7 @@ def chunks_of_records(
     """
     n, d = records.shape
     if sizes.whole:
-        return lambda *_: _packed_at_once(records, bits), n, n
+        return _large_chunks(min(n, 32 * sizes.words), records, bits)
     most = min(sizes.words, _BYTES_AT_ONCE // (32 * max(1, d)), n // 32)
     step = _BLOCK if most >= 2 * _BLOCK else 64
     words = step * max(1, most // step)
@@ -163,6 +163,19 @@ def chunks_of_records(
         return _packed(records, start, mask, (words, block, bits))
 
     return chunk_at, length, 32 * words
+
+
+def _large_chunks(chunk: int, records: Integer[Array, "n d"], bits: int) -> Chunks:
+    """Return `chunks_of_records` for chunks that one kernel packs."""
+    n = len(records)
+
+    def chunk_at(start, skip):
+        if n == chunk:
+            return _packed_at_once(records, bits)
+        planes = _packed_at_once(lax.dynamic_slice_in_dim(records, start, chunk), bits)
+        return planes & _unskipped(chunk // 32, skip)[None] if n % chunk else planes
+
+    return chunk_at, n, chunk
 
 
 def _packed_at_once(records: Integer[Array, "n d"], bits: int) -> UInt32[Array, "p w"]:

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Int32
 
-from dpjax._platforms import Sizes, by_platform
+from dpjax._platforms import ACCELERATOR, TPU, Sizes, by_platform
 from dpjax._types import Records
 from dpjax.tables.counts.packed import (
     PackedRecords,
@@ -115,7 +115,10 @@ def count(records: Records | PackedRecords, layout: TableLayout) -> Int32[Array,
 
 @partial(jax.jit, static_argnames="layout")
 def _count(records: Array | PackedRecords, layout: TableLayout) -> Array:
-    return by_platform(partial(count_in, layout=layout), records)
+    packed = isinstance(records, PackedRecords)
+    words = records.planes.shape[1] if packed else len(records) // 32
+    on_tpu = TPU if words > TPU.words else ACCELERATOR  # tracing takes time
+    return by_platform(partial(count_in, layout=layout), records, on_tpu=on_tpu)
 
 
 def count_in(

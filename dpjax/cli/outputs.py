@@ -1,0 +1,64 @@
+"""Checks of the files that a command writes, before it reads anything."""
+
+__all__ = ["refuse_outputs"]
+
+import contextlib
+import pathlib
+import stat
+import tempfile
+from collections.abc import Iterable, Mapping
+
+from dpjax.privacy.ledger_file import is_ledger
+
+Outputs = Iterable[tuple[str, str | None]]
+_ANY = ("",)
+
+
+def refuse_outputs(
+    outputs: Outputs,
+    inputs: Iterable[str | None] = (),
+    endings: Mapping[str, tuple[str, ...]] | None = None,
+) -> None:
+    """Raise `ValueError` if a file cannot be written, or must not be.
+
+    Such a file is an input, or in a folder that is one, or another output, or a ledger,
+    or it has none of the endings.
+
+    Args:
+        outputs: the option and the path of each file; None is no file.
+        inputs: paths that the command reads; None is no file.
+        endings: endings of the files of an option, if not every one is allowed.
+    """
+    read = [pathlib.Path(path).resolve() for path in inputs if path]
+    folders, taken = {path for path in read if path.is_dir()}, {*read}
+    for name, path in outputs:
+        if path is None:
+            continue
+        out = pathlib.Path(path).resolve()
+        if out in taken or not folders.isdisjoint(out.parents):
+            raise ValueError(
+                f"`{name}` must not be an input or another output, got {path}."
+            )
+        taken.add(out)
+        _refuse_unwritable(path, name, (endings or {}).get(name, _ANY))
+
+
+def _refuse_unwritable(path: str, name: str, endings: tuple[str, ...]) -> None:
+    if not path.lower().endswith(endings):
+        raise ValueError(f"`{name}` must end in {' or '.join(endings)}, got {path}.")
+    out, writable = pathlib.Path(path).resolve(), True
+    try:
+        tempfile.TemporaryFile(dir=out.parent).close()  # permission bits can mislead
+        with contextlib.suppress(FileNotFoundError):  # `exists` hides other errors
+            writable = stat.S_ISREG(out.stat().st_mode)
+    except OSError:
+        writable = False
+    if not writable:
+        raise ValueError(
+            f"`{name}` must be a file in a folder that can be written, got {path}."
+        )
+    if is_ledger(out):
+        raise ValueError(
+            f"`{name}` must not be a ledger, which says what has been spent, got "
+            f"{path}: choose another file."
+        )

@@ -1,0 +1,128 @@
+"""Files that the command line writes, and levels that it is given."""
+
+import json
+
+import pytest
+
+import dpjax as dp
+from dpjax.cli.main import main
+from dpjax.cli.sweep import table_of
+
+BUDGET = ("--epsilon", "1", "--adjacency", "replace-one")
+NETWORK = ("table.csv", "--schema", "schema.json", "--network", "naive-bayes:y")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A table, its schema, public facts, a release and a ledger of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("x,a=b,y\n" + "n,0,0\ns,1,1\n" * 20)
+    levels = {"x": ["n", "s"], "a=b": [0, 1], "y": [0, 1]}
+    declared = {name: {"levels": x} for name, x in levels.items()}
+    (tmp_path / "schema.json").write_text(json.dumps({"variables": declared}))
+    (tmp_path / "about.json").write_text('{"title": "A"}')
+    ledger = ("--ledger", "spent", "--budget", "9")
+    assert main(["release", *NETWORK, *BUDGET, *ledger, "--out", "release.csv"]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("synthesize", "release.csv", "--n", "2", "--out", "release.csv"),
+        ("release", *NETWORK, *BUDGET, "--about", "about.json", "--out", "about.json"),
+        ("report", "release.csv", "--out", "release.csv"),
+        ("schema", "table.csv", "--out", "table.csv"),
+    ],
+)
+def test_no_command_overwrites_what_it_reads(command, folder, capsys):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert main([*command]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "`out` must" in message
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("release", *NETWORK, *BUDGET),
+        ("learn", *NETWORK[:3], *BUDGET),
+        ("schema", "table.csv"),
+    ],
+)
+def test_no_command_overwrites_a_ledger(command, folder, capsys):
+    before = (folder / "spent").read_bytes()
+    assert main([*command, "--out", "spent"]) == 2
+    assert "`out` must not be a ledger" in capsys.readouterr().err
+    assert (folder / "spent").read_bytes() == before
+
+
+def test_two_outputs_are_two_files(capsys):
+    command = ["coverage", "--network", "n.bif", "--n", "9", *BUDGET]
+    assert main([*command, "--plot", "a.png", "--ecdf", "a.png"]) == 2
+    assert "`ecdf` must not be an input or another output" in capsys.readouterr().err
+
+
+def test_a_level_is_given_once_and_its_name_may_have_an_equals_sign(capsys):
+    query = ["query", "release.csv", "--target", "y"]
+    assert main([*query, "--given", "a=b=1"]) == 0
+    assert capsys.readouterr().out.count("\n") == 3
+    for given, message in {
+        ("a=b=1", "a=b=0"): "`given` must name a variable once, got 'a=b'",
+        ("x=w",): "`evidence` must give 'x' one of its levels, which are n, s.",
+        ("z=1",): "`evidence` must name variables of the network, got 'z'",
+        ("x",): "`given` must be NAME=LEVEL",
+    }.items():
+        several = [part for text in given for part in ("--given", text)]
+        assert main([*query, *several]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_predictions_say_which_variables_have_no_value(folder, capsys):
+    (folder / "new.csv").write_text("X,a=b,y\nn,0,0\n")
+    assert main(["predict", "release.csv", "new.csv", "--target", "y"]) == 0
+    assert "no record has a value of x\n" in capsys.readouterr().err
+    assert main(["predict", "release.csv", "table.csv", "--target", "y"]) == 0
+    assert "no record" not in capsys.readouterr().err
+    (folder / "new.csv").write_text("y\n0\n")
+    assert main(["predict", "release.csv", "new.csv", "--target", "y"]) == 2
+    message = "`evidence` must have a column of the schema, beside 'y', got none."
+    assert message in capsys.readouterr().err
+
+
+def test_marginals_have_a_mechanism_of_their_own_by_default():
+    fields = ("table.csv", "--schema", "schema.json", "--model", "marginals")
+    for budget in (BUDGET, ("--rho", "0.5", *BUDGET[2:])):
+        command = ["release", *fields, "--order", "2", *budget, "--out", "pairs.json"]
+        assert main(command) == 0
+        assert dp.load("pairs.json").statistic.kind == "marginal-contrasts"
+
+
+def test_cells_that_are_separated_otherwise_are_explained(folder, capsys):
+    (folder / "table.csv").write_text("x;a=b;y\nn;0;0\n")
+    assert main(["release", *NETWORK, *BUDGET, "--out", "new.json"]) == 2
+    assert "the cells of a CSV line are separated by commas" in capsys.readouterr().err
+
+
+def test_large_scores_stay_apart():
+    row = {"mechanism": "laplace", "epsilon": 0.5, "mse": 8.7e7, "mse_se": 9.1e6}
+    assert table_of([row], {"mse": "mse"}).split()[-4:] == [
+        "0.5", "8.7e+07", "±", "9.1e+06",
+    ]  # fmt: skip
+
+
+def test_a_report_has_covariances_without_intervals(tmp_path, rng):
+    numbers = tuple(dp.Interval(name, -1, 1) for name in "ab")
+    statistic = dp.statistics.Sufficient.of(
+        "multivariate-gaussian", numbers, "replace-one"
+    )
+    records = {name: rng.uniform(-1, 1, 500) for name in "ab"}
+    released = dp.release(statistic, records, epsilon=9, adjacency="replace-one")
+    made = dp.exports.report(released)
+    table = made.content["results"]["tables"]["covariance"]
+    assert table["index"] == ["0, 0", "0, 1", "1, 0", "1, 1"]
+    assert "lower" not in table
+    assert table["mean"][0] == pytest.approx(1 / 3, abs=0.1)
+    assert "covariance" in made.to_html()
