@@ -25,6 +25,7 @@ from dpjax.sklearn import (
     PrivateLinearRegression,
     PrivateNaiveBayes,
 )
+from tests.helpers import leaks
 
 SCHEMA = {"a": ["u", "v"], "b": ["u", "v"]}
 BUDGET = {"epsilon": 1, "adjacency": "replace-one"}
@@ -178,7 +179,9 @@ def test_a_fit_beyond_the_budget_draws_and_charges_nothing(
         ({"classes": None}, "`classes` must list the public classes"),
         ({"classes": ["yes"]}, "`classes` must be at least two"),
         ({"classes": ["yes", "other"]}, "`y` must hold only `classes`"),
+        ({"classes": [0, None]}, "`y` and `classes` must hold only text or only"),
         ({"schema": None}, "`schema` must declare the columns by public facts"),
+        ({"schema": 3}, "`schema` must declare the columns by public facts"),
         ({"schema": {"a": ["u", "v"]}}, "`schema` must declare every column"),
         ({"schema": {"b": ["u", "v"], "a": ["u", "v"]}}, "in their order"),
     ],
@@ -222,8 +225,9 @@ def test_a_network_has_the_public_graph(table):
     graph = {"a": [], "b": ["class"], "class": ["a"]}
     assert made.network_.parent_names() == graph
     assert made.predict(X).shape == (60,)
-    with pytest.raises(ValueError, match="`parents` must be given"):
-        made.set_params(parents=None).fit(X, y)
+    for parents in (None, ["a"]):
+        with pytest.raises(ValueError, match="`parents` must be given"):
+            made.set_params(parents=parents).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
@@ -239,10 +243,76 @@ def test_a_regression_finds_its_line(rng):
         made.predict(X), X @ made.coef_ + made.intercept_, atol=1e-4
     )
     assert made.score(X, y) > 0.95
-    with pytest.raises(ValueError, match="`bounds` must be the public bounds of y"):
-        made.set_params(bounds=None).fit(X, y)
+    for bounds in (None, 3, (0, 1, 2)):
+        with pytest.raises(ValueError, match="`bounds` must be the public bounds of y"):
+            made.set_params(bounds=bounds).fit(X, y)
     with pytest.raises(ValueError, match="`schema` must declare only numbers"):
         made.set_params(bounds=(0, 1), schema=BINS).fit(X, y)
+
+
+def regression(**changed):
+    options = {"bounds": (-3, 3), **BUDGET, **changed}
+    return PrivateLinearRegression(dp.Interval("x", -3, 3), **options)
+
+
+SECRET, LINE = "s3cret", np.full((5, 2), 41.5)
+CELL = np.array([[SECRET, 1], *[[0, 1]] * 4], object)
+NONE = np.array(["no", None, "yes", "no", "no"], object)
+ANY = np.zeros((5, 2))
+RECORDS = {
+    "text in y": (regression, LINE, ["1", SECRET, *"123"]),
+    "an object in y": (regression, LINE, CELL[:, 0]),
+    "a cell of X": (regression, CELL, range(5)),
+    "a cell of a frame": (regression, pd.DataFrame(CELL, columns=["a", "b"]), range(5)),
+    "one column": (regression, LINE[:, 0], range(5)),
+    "one number": (regression, 41.5, range(5)),
+    "complex numbers": (regression, LINE + 1j, range(5)),
+    "complex targets": (regression, LINE, LINE[:, 0] + 1j),
+    "rows of two lengths": (regression, [[41.5], [1, 2]], range(2)),
+    "no class": (naive_bayes, CELL, NONE),
+    "one column for classes": (naive_bayes, LINE[:, 0], ["no"] * 5),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_errors_show_no_record_and_nothing_is_charged(name):
+    kind, X, y = RECORDS[name]
+    ledger = dp.Ledger(1, adjacency="replace-one")
+    with pytest.raises(ValueError, match=r"`X` |`y` ") as caught:
+        kind(ledger=ledger).fit(X, y)
+    for one in leaks.chain(caught.value):
+        assert SECRET not in str(one)
+        assert "41.5" not in str(one)
+    assert "\n" not in str(caught.value)
+    assert ledger.spent == 0
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_errors_about_test_records_show_none():
+    line = regression().fit(ANY, range(5))
+    bayes = PrivateNaiveBayes(BINS, classes=[0, 1], **BUDGET).fit(ANY, [0, 1, 0, 1, 0])
+    calls = [
+        lambda: line.predict(LINE[0]),
+        lambda: line.predict(CELL),
+        lambda: line.score(LINE, [SECRET] * 5),
+        lambda: bayes.score(LINE, [SECRET] * 5),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"`X` |`y` ") as caught:
+            call()
+        for one in leaks.chain(caught.value):
+            assert SECRET not in str(one)
+            assert "41.5" not in str(one)
+
+
+def test_too_few_records_are_refused_before_a_charge():
+    ledger = dp.Ledger(5, adjacency="replace-one")
+    with pytest.raises(ValueError, match="`X` must be of at least 4 records, got 3"):
+        regression(ledger=ledger).fit(ANY[:3], range(3))
+    assert ledger.spent == 0
+    with pytest.warns(PrivacySpent):
+        regression(ledger=ledger).fit(ANY[:4], range(4))
+    assert ledger.spent == 1
 
 
 CHECKED = {

@@ -1,10 +1,11 @@
 """The base of all estimators: public declarations, budgets, and checks of arrays."""
 
-__all__ = ["PrivacySpent", "PrivateEstimator"]
+__all__ = ["PrivacySpent", "PrivateEstimator", "without_cells"]
 
 import os
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,28 @@ from dpjax.releases.released import Released
 
 try:
     from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
     from sklearn.utils import validation
 except Exception:  # absent or broken
     raise ImportError('this needs scikit-learn: pip install "dpjax[sklearn]"') from None
+
+_TELLING = re.compile(
+    r"`|Input .* contains|Found (array|input)|X (has|does) |This \w+ estimator|"
+    r"y should be a 1d|Sparse data|np\.matrix|(The f|F)eature names|Unknown label type"
+)
+"""Starts of messages that show names and shapes, but no cell."""
+
+_QUOTING = {
+    "Expected 2D": "`X` must be a table: Expected 2D array. Reshape your data by "
+    "`X.reshape(-1, 1)` if it is a column, or by `X.reshape(1, -1)` if it is a row.",
+    "Expected a 2-dim": "`X` must be a table: Expected 2D array. Reshape your data by "
+    "`X.to_frame()` if it is a column, or by `X.to_frame().T` if it is a row.",
+    "Complex data": "`X` and `y` must hold real numbers: Complex data not supported, "
+    "give real and imaginary parts as columns of their own.",
+    "": "`X` and `y` must hold numbers or declared levels (each argument must be a "
+    "string or a number), but some cell is neither: correct it, or leave its row out.",
+}
+"""What is said in place of scikit-learn's messages that may show cells, by start."""
 
 
 class PrivacySpent(UserWarning):
@@ -69,16 +89,16 @@ class PrivateEstimator(BaseEstimator):
 
     def _variables(self) -> dict[str, AnyVariable]:
         """Return the declared variable of each column, by its name."""
-        if self.schema is None:
-            raise ValueError(
-                "`schema` must declare the columns by public facts: give a "
-                "`dpjax.Schema`, or one variable for all columns."
-            )
         if isinstance(self.schema, Categorical | Interval):
             return {name: _renamed(self.schema, name) for name in self._names()}
         schema = self.schema
         if isinstance(schema, str | os.PathLike):
             schema = Schema.from_json(schema)
+        if not isinstance(schema, Mapping):
+            raise ValueError(
+                "`schema` must declare the columns by public facts: give a "
+                "`dpjax.Schema`, or one variable for all columns."
+            )
         if getattr(schema, "impossible", ()):
             raise ValueError("`schema` must have no impossible combinations to fit.")
         variables = {name: declared(name, schema[name]) for name in schema}
@@ -144,5 +164,19 @@ def _validated(estimator: Any, *arrays: Any, **options: Any) -> Any:
     """Call scikit-learn's check, which was a method before version 1.6."""
     found = getattr(validation, "validate_data", None)
     if found is None:
-        return estimator._validate_data(*arrays, **options)
-    return found(estimator, *arrays, **options)
+        return without_cells(estimator._validate_data, *arrays, **options)
+    return without_cells(found, estimator, *arrays, **options)
+
+
+def without_cells(check: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Call a check of records, whose errors and their contexts then show no cell."""
+    try:
+        return check(*given, **options)
+    except NotFittedError:
+        raise
+    except Exception as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        text = str(error)
+    if not _TELLING.match(text):
+        text = next(x for start, x in _QUOTING.items() if text.startswith(start))
+    raise kind(text)

@@ -3,7 +3,7 @@
 __all__ = ["PrivateBayesNetClassifier", "PrivateNaiveBayes"]
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dpjax.data.levels import Variable
 from dpjax.data.mixed_net import MixedNet, network_from
 from dpjax.data.schema import Schema
 from dpjax.posteriors import posterior
-from dpjax.sklearn.base import PrivateEstimator
+from dpjax.sklearn.base import PrivateEstimator, without_cells
 
 OF_Y = "of-y"
 
@@ -57,16 +57,11 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
             `PrivacySpent` warning says so.
         """
         X, y = self._fitted_to(X, y)
-        check_classification_targets(y)
-        labels = self._labels(y)
+        labels, codes = self._coded(y)
         variables = self._variables()
         target = self.target
         while target in variables:
             target += "_"
-        codes = np.searchsorted(labels, y)
-        wrong = labels[np.minimum(codes, len(labels) - 1)] != y
-        if wrong.any():
-            raise ValueError("`y` must hold only `classes`, but some class is another.")
         of_target = Variable(target, tuple(range(len(labels))))
         names = [*variables]
         self.network_ = self._network(Schema([*variables.values(), of_target]))
@@ -75,6 +70,25 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
         self.posterior_ = posterior(self.released_)
         self.classes_, self._target = labels, target
         return self
+
+    def _coded(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes in order, and for each of y which of them it is."""
+        try:
+            check_classification_targets(y)
+            labels = self._labels(y)
+            codes = np.searchsorted(labels, y)
+            mixed = False
+        except TypeError:  # its message may show what cells are
+            mixed = True
+        if mixed:
+            raise ValueError(
+                "`y` and `classes` must hold only text or only numbers, but some class "
+                "is neither, such as None: leave its row out."
+            )
+        wrong = labels[np.minimum(codes, len(labels) - 1)] != y
+        if wrong.any():
+            raise ValueError("`y` must hold only `classes`, but some class is another.")
+        return labels, codes
 
     def _labels(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:
@@ -102,6 +116,10 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
         """Return the most probable class of each row of X."""
         found = self.predict_proba(X).argmax(axis=1)
         return self.classes_[found]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of predictions for test records, which is not private."""
+        return without_cells(super().score, X, y, sample_weight)
 
 
 class PrivateNaiveBayes(_PrivateClassifier):
@@ -176,7 +194,10 @@ class PrivateBayesNetClassifier(_PrivateClassifier):
         self.parents = parents
 
     def _network(self, schema: Schema) -> BayesNet | MixedNet:
-        if self.parents is None:
-            raise ValueError("`parents` must be given: names of parents by variable.")
+        if not isinstance(self.parents, Mapping):
+            raise ValueError(
+                "`parents` must be given: a mapping from a variable's name to the "
+                "names of its parents."
+            )
         nothing: dict[str, Sequence[str]] = {name: [] for name in schema}
         return network_from(schema, {**nothing, **self.parents})

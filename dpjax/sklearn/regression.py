@@ -10,7 +10,9 @@ from sklearn.base import RegressorMixin
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import declared
 from dpjax.posteriors import posterior
-from dpjax.sklearn.base import PrivateEstimator
+from dpjax.posteriors.hidden_totals.total_walk import refuse_few
+from dpjax.privacy import REPLACE_ONE
+from dpjax.sklearn.base import PrivateEstimator, without_cells
 from dpjax.statistics import Sufficient
 
 
@@ -69,9 +71,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             As for `PrivateNaiveBayes.fit`.
         """
         X, y = self._fitted_to(X, y, y_numeric=True, ensure_min_samples=2)
-        if self.bounds is None:
-            raise ValueError("`bounds` must be the public bounds of y: (lower, upper).")
-        lower, upper = self.bounds
+        y = without_cells(np.asarray, y, float)
+        lower, upper = self._bounds()
         variables = self._variables()
         target = "y"
         while target in variables:
@@ -80,7 +81,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         if not all(isinstance(variable, Interval) for variable in over):
             raise ValueError("`schema` must declare only numbers, by their bounds.")
         what = Sufficient.of("linear-regression", over, self.adjacency)
-        table = {**self._columns(X, [*variables]), target: np.asarray(y, float)}
+        if self.adjacency == REPLACE_ONE:  # the number of records is public
+            refuse_few(len(y), what.family, "X")
+        table = {**self._columns(X, [*variables]), target: y}
         self.released_ = self._released(what, table)
         self.posterior_ = posterior(self.released_)
         mean: Any = self.posterior_.mean()
@@ -88,7 +91,20 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self.intercept_ = float(mean["intercept"])
         return self
 
+    def _bounds(self) -> tuple[Any, Any]:
+        try:
+            lower, upper = self.bounds
+        except (TypeError, ValueError):
+            raise ValueError(
+                "`bounds` must be the public bounds of y: (lower, upper)."
+            ) from None
+        return lower, upper
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the expected target of each row of X, whose values are not clipped."""
         X = self._like_fitted(X)
         return np.asarray(self.posterior_.predict(X), float)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions for test records, which is not private."""
+        return without_cells(super().score, X, y, sample_weight)

@@ -3,7 +3,7 @@
 The parameters of the family are integrated out.
 """
 
-__all__ = ["all_walks", "check_family", "infer"]
+__all__ = ["all_walks", "check_family", "infer", "refuse_few"]
 
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ def infer(
         for one in found:
             if check_family(one)[0] != statistic:
                 raise differing("statistic, family and `units`")
-        _check_number(found[0], family.fewest)
+        refuse_few(found[0].n, family, "released")
     sizes = [jnp.asarray(x.n, float) for x, *_ in tables if x.n is not None]
     n = jnp.stack(sizes) if sizes else None
     releases = tuple(tuple(map(_noisy, found)) for found in tables)
@@ -81,14 +81,21 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
     return statistic, family
 
 
-def _check_number(released: Released, fewest: int) -> None:
+def refuse_few(n: Any, family: FamilyWithLaw, name: str) -> None:
+    """Raise `ValueError` if the public number of records is too small for a posterior.
+
+    Args:
+        n: the number; None if it is private.
+        family: the family whose total must have a density.
+        name: name of the argument with the records, for the message.
+    """
     try:
-        n = np.inf if released.n is None else np.asarray(released.n)
+        known = np.inf if n is None else np.asarray(n)
     except jax.errors.TracerArrayConversionError:
         return
-    if np.any(n < fewest):
+    if np.any(known < family.fewest):
         raise ValueError(
-            f"`released` must be of at least {fewest} records, got {released.n}: the "
+            f"`{name}` must be of at least {family.fewest} records, got {n}: the "
             "total of fewer records has no density."
         )
 
