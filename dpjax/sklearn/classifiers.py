@@ -3,6 +3,7 @@
 __all__ = ["PrivateBayesNetClassifier", "PrivateNaiveBayes"]
 
 import abc
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,22 +74,20 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
     def _coded(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes in order, and for each of y which of them it is."""
-        try:
+        with contextlib.suppress(TypeError):  # its message may show what cells are
             check_classification_targets(y)
             labels = self._labels(y)
             codes = np.searchsorted(labels, y)
-            mixed = False
-        except TypeError:  # its message may show what cells are
-            mixed = True
-        if mixed:
-            raise ValueError(
-                "`y` and `classes` must hold only text or only numbers, but some class "
-                "is neither, such as None: leave its row out."
-            )
-        wrong = labels[np.minimum(codes, len(labels) - 1)] != y
-        if wrong.any():
-            raise ValueError("`y` must hold only `classes`, but some class is another.")
-        return labels, codes
+            wrong = labels[np.minimum(codes, len(labels) - 1)] != y
+            if wrong.any():
+                raise ValueError(
+                    "`y` must hold only `classes`, but some class is another."
+                )
+            return labels, codes
+        raise ValueError(
+            "`y` and `classes` must hold only text or only numbers, but some class is "
+            "neither, such as None: leave its row out."
+        )
 
     def _labels(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:

@@ -82,7 +82,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             raise ValueError("`schema` must declare only numbers, by their bounds.")
         what = Sufficient.of("linear-regression", over, self.adjacency)
         if self.adjacency == REPLACE_ONE:  # the number of records is public
-            refuse_few(len(y), what.family, "X")
+            family: Any = what.family
+            refuse_few(len(y), family, "X")
         table = {**self._columns(X, [*variables]), target: y}
         self.released_ = self._released(what, table)
         self.posterior_ = posterior(self.released_)
