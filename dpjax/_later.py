@@ -41,7 +41,8 @@ def names_of(
         setattr(sys.modules[package], name, found)
         return found
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *home, *modules})
+    own = {"TYPE_CHECKING", "names_of"}  # which a package needs for this alone
+    return get, lambda: sorted({*vars(sys.modules[package]), *home, *modules} - own)
 
 
 class _Later(ModuleType):
