@@ -13,9 +13,11 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, UInt32
 
+from dpjax._checks import brief, whole
 from dpjax._types import Key
 
 Words = UInt32[Array, "..."]
@@ -98,5 +100,17 @@ UNROLLED_THREEFRY = define_prng_impl(
 
 
 def study_key(seed: int) -> Key:
-    """Create a JAX key for studies; not for releases, since a seed can be guessed."""
+    """Create a JAX key for studies; not for releases, since a seed can be guessed.
+
+    Args:
+        seed: an integer from 0 to 2^32 - 1, or to 2^63 - 1 if JAX has 64-bit integers.
+
+    Raises:
+        ValueError: if the seed is another, for which the key would not be its own.
+    """
+    if not isinstance(seed, Tracer):
+        whole(0, seed=seed)
+        bits = 63 if jax.config.read("jax_enable_x64") else 32
+        if seed >> bits:
+            raise ValueError(f"`seed` must be below 2^{bits}, got {brief(seed)}.")
     return jr.key(seed, impl=UNROLLED_THREEFRY)
