@@ -7,6 +7,7 @@ __all__ = [
     "array_of",
     "at_least_zero",
     "brief",
+    "of_type",
     "one_of",
     "positive",
     "typed_key",
@@ -96,6 +97,19 @@ def one_of(choices: Sequence[str], **values: object) -> None:
         if value not in choices:
             options = " or ".join(repr(choice) for choice in choices)
             raise ValueError(f"`{name}` must be {options}, got {brief(value)}.")
+
+
+def of_type(kind: type, remedy: str, /, **values: object) -> None:
+    """Raise `ValueError` unless every value is of a type; its message ends in `remedy`.
+
+    The message shows the type of a value alone, since it may hold records.
+    """
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise ValueError(
+                f"`{name}` must be a {kind.__name__}, got {type(value).__name__}: "
+                f"{remedy}."
+            )
 
 
 def brief(value: object) -> str:

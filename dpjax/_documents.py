@@ -88,7 +88,7 @@ def read_text(path: str | os.PathLike, name: str) -> str:
         ValueError: if the file cannot be read as text or exceeds 1 GiB, or 256 MiB if
             it is compressed (after decompression) or not a regular file.
     """
-    path = pathlib.Path(path)
+    path = _path_of(path, name)
     try:
         compressed = path.suffix == ".gz"
         plain = path.is_file() and not compressed
@@ -109,6 +109,14 @@ def read_text(path: str | os.PathLike, name: str) -> str:
         ) from None
     except UnicodeDecodeError:
         raise ValueError(f"`{name}` must be text in UTF-8, {path} is not.") from None
+
+
+def _path_of(path: object, name: str) -> pathlib.Path:
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(
+            f"`{name}` must be the path of a file, got {type(path).__name__}."
+        )
+    return pathlib.Path(path)
 
 
 def printable(text: str) -> str:
@@ -223,7 +231,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[BinaryIO]:
     Raises:
         ValueError: if the file cannot be written; then no file is left behind.
     """
-    path = pathlib.Path(path)
+    path = _path_of(path, "path")
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:

@@ -1,11 +1,17 @@
-"""Thirty mistakes of a user: one clear line each, and nothing is charged."""
+"""Mistakes of a user: one clear line each, and nothing is charged."""
+
+import functools
+from typing import Any
 
 import ibis
+import jaxtyping
 import numpy as np
 import polars as pl
 import pytest
 
 import dpjax as dp
+from dpjax import exports
+from dpjax.statistics import Sufficient
 
 SECRET = "s3cret"
 LEVELS = {"x": ["a", "b"], "age": {"lower": 0, "upper": 90, "edges": [18, 65]}}
@@ -141,3 +147,148 @@ def test_a_mistake_is_one_clear_line(name):
 
 def test_they_are_thirty():
     assert len(MISTAKES) >= 30
+
+
+SCHEMA = dp.Schema({"x": ["a", "b"], "y": ["a", "b"]})
+NET = dp.BayesNet.from_parents(SCHEMA, {"x": [], "y": ["x"]})
+ROWS = {"x": ["a", "b", "b"], "y": ["a", "a", "b"]}
+BUDGET = {"epsilon": 1, "adjacency": "replace-one"}
+called: Any = dp
+exported: Any = exports
+
+
+def released(**options) -> Any:
+    return dp.release(NET, ROWS, **{**BUDGET, **options})
+
+
+@functools.cache
+def fitted() -> Any:
+    return dp.posterior(released())
+
+
+def gaussian(variables: Any):
+    return Sufficient.of("gaussian", variables, "replace-one")
+
+
+def plan(what):
+    return dp.plan(what, 9, 1, "replace-one", key=dp.study_key(0))
+
+
+WRONG_TYPES = {
+    "a path for a ledger": (
+        lambda: released(ledger="l.jsonl"),
+        "`ledger` must be a Ledger, got str: open it with `dpjax.Ledger(path=…)`.",
+    ),
+    "a path and no adjacency": (
+        lambda: released(ledger="l.jsonl", adjacency=None),
+        "`ledger` must be a Ledger, got str",
+    ),
+    "a path for a ledger to learn": (
+        lambda: called.learn(SCHEMA, ROWS, **BUDGET, ledger="l.jsonl"),
+        "`ledger` must be a Ledger, got str",
+    ),
+    "a path for a ledger to report": (
+        lambda: exported.report(released(), ledger="l.jsonl"),
+        "`ledger` must be a Ledger, got str",
+    ),
+    "a title for facts": (
+        lambda: released(about="x"),
+        "`about` must be a mapping from facts to text, such as {'title': 'Trips'}",
+    ),
+    "a number to ignore": (
+        lambda: released(ignore=3),
+        "`ignore` must be a Collection, got int: name the columns",
+    ),
+    "a network to learn": (
+        lambda: called.learn(NET, ROWS, **BUDGET),
+        "`schema` must be a Schema, got BayesNet: make it with `dpjax.Schema`",
+    ),
+    "levels to learn": (
+        lambda: called.learn({**SCHEMA}, ROWS, **BUDGET),
+        "`schema` must be a Schema, got dict",
+    ),
+    "a schema to plan": (
+        lambda: plan(SCHEMA),
+        "`what` must be a FamilyStatistic, got Schema: make one with `Sufficient.of`, "
+        "or a network with `BayesNet.from_parents`.",
+    ),
+    "a number for variables": (
+        lambda: called.Schema(3),
+        "`variables` must be a list of",
+    ),
+    "pairs for variables": (
+        lambda: called.Schema([("x", ["a", "b"])]),
+        "`variables` must be a list of",
+    ),
+    "no path to load": (
+        lambda: called.load(None),
+        "`release` must be the path of a file, got NoneType.",
+    ),
+    "no path to save": (
+        lambda: released().save(None),
+        "`path` must be the path of a file, got NoneType.",
+    ),
+    "a list of parents": (
+        lambda: called.BayesNet.from_parents(SCHEMA, [1]),
+        "`parents` must be a Mapping, got list: give the names of the parents",
+    ),
+    "a release for a data frame": (
+        lambda: exported.to_dataframe(released()),
+        "`posterior` must be a Posterior, got Released: make one with `dpjax.posterior",
+    ),
+    "a release for records": (
+        lambda: exported.synthesize(dp.study_key(0), released(), 9),
+        "`posterior` must be a Posterior, got Released",
+    ),
+    "a release for draws": (
+        lambda: exported.to_arviz(dp.study_key(0), released()),
+        "`posterior` must be a Posterior, got Released",
+    ),
+    "a posterior to report": (
+        lambda: exported.report(fitted()),
+        "`released` must be a Released, got ExactPosterior: give one of",
+    ),
+    "names of variables": (lambda: gaussian(("n",)), "`variables` must be a list of"),
+    "several quantiles": (
+        lambda: fitted().quantile([0.1, 0.9]),
+        "`q` must be between 0 and 1 and one number, got [0.1, 0.9].",
+    ),
+    "quantiles in an array": (
+        lambda: fitted().quantile(np.array([0.1, 0.9])),
+        "`q` must be between 0 and 1 and one number, got an object of type ndarray.",
+    ),
+    "no target": (
+        lambda: fitted().query(None),
+        "`target` must be one of the network's variables, got None.",
+    ),
+    "a word for a seed": (lambda: called.study_key("x"), "`seed` must be an integer"),
+    "half a seed": (lambda: called.study_key(1.5), "`seed` must be an integer"),
+    "a seed below 0": (lambda: dp.study_key(-1), "`seed` must be an integer"),
+    "a seed of 70 bits": (lambda: dp.study_key(2**70), "`seed` must be below 2^"),
+}
+
+
+@pytest.fixture
+def unchecked():
+    """Without the tests' own checks of types, which the library has not."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("name", WRONG_TYPES)
+def test_a_wrong_type_is_one_clear_line(name):
+    make, message = WRONG_TYPES[name]
+    with pytest.raises(ValueError, match=r"^`") as caught:
+        make()
+    shown = str(caught.value)
+    assert shown.startswith(message)
+    assert shown.endswith(".")
+    assert "\n" not in shown
+    assert len(shown) < 400
+
+
+def test_only_names_for_users_are_listed():
+    assert not {"TYPE_CHECKING", "names_of"} & {*dir(dp), *dir(exports)}

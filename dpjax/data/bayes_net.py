@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
+from dpjax._checks import of_type
 from dpjax._documents import parse_json, read_text
 from dpjax.data.bif import parse_bif
 from dpjax.data.categorical import Categorical
@@ -275,12 +276,11 @@ def read_parents(path: str | os.PathLike) -> dict[str, list[str]]:
 
 def mentioned_in(parents: Mapping[str, Sequence[str]]) -> list[str]:
     """Return all variables in a mapping from a variable to its parents, each once."""
-    groups = [*parents.values()] if isinstance(parents, Mapping) else [""]
+    remedy = "give a list of the parents of each variable by its name"
+    of_type(Mapping, remedy, parents=parents)
+    groups = [*parents.values()]
     if any(isinstance(group, str) for group in groups):
-        raise ValueError(
-            "`parents` must be a mapping from each variable to a list of its parents, "
-            'such as {"x": ["y"]}.'
-        )
+        raise ValueError(f"`parents` must be lists of names, got text: {remedy}.")
     return [*dict.fromkeys([*parents, *(name for group in groups for name in group)])]
 
 

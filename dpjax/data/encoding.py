@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from dpjax._checks import of_type
 from dpjax._private import Unpickled
 from dpjax.data import sources
 from dpjax.data.categorical import Categorical, Encoder
@@ -197,8 +198,8 @@ def _tables(
     ignore: str | Collection[str],
 ) -> Iterator[tuple[sources.Part, sources.Table]]:
     """Yield tables or arrays of records, each with the part that it comes from."""
-    ignored = {ignore} if isinstance(ignore, str) else {*ignore}
     names = [variable.name for variable in wanted]
+    ignored = ignored_names(ignore)
     for part in sources.parts(source):
         if not (
             isinstance(part, sources.InMemoryTable) and sources.is_array(part.table)
@@ -209,6 +210,14 @@ def _tables(
 
 
 _ONE_COLUMN = " It has one column: the cells of a CSV line are separated by commas."
+
+
+def ignored_names(ignore: str | Collection[str]) -> set[str]:
+    """Return the names of columns to ignore, given as one name or several."""
+    if isinstance(ignore, str):
+        return {ignore}
+    of_type(Collection, "name the columns to ignore, or '*' for all", ignore=ignore)
+    return {*ignore}
 
 
 def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:

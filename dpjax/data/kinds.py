@@ -1,8 +1,8 @@
 """The kinds of variables that a schema can declare."""
 
-__all__ = ["KINDS", "AnyVariable", "declared"]
+__all__ = ["KINDS", "AnyVariable", "all_declared", "declared"]
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dpjax.data.bins import Bins
@@ -40,3 +40,20 @@ def declared(name: str, declaration: Any) -> AnyVariable:
         'alone, with "edges" or with "unit", got '
         f"{'two' if implied else 'none'} of these."
     )
+
+
+def all_declared(variables: Any) -> list[AnyVariable]:
+    """Return variables, or make those that a mapping from names declares.
+
+    Raises:
+        ValueError: if a declaration is not valid, or a variable is none.
+    """
+    if isinstance(variables, Mapping):
+        return [declared(name, x) for name, x in variables.items()]
+    several = isinstance(variables, Collection)
+    if not several or not all(isinstance(x, AnyVariable) for x in variables):
+        raise ValueError(
+            "`variables` must be a list of `Variable` and `Interval`, or a mapping "
+            f"from names to declarations, got {type(variables).__name__}."
+        )
+    return [*variables]

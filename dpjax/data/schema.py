@@ -29,7 +29,7 @@ from dpjax.data.encoding import (
 )
 from dpjax.data.impossible import Combination, as_declared, checked, parse
 from dpjax.data.intervals import Interval
-from dpjax.data.kinds import AnyVariable, declared
+from dpjax.data.kinds import AnyVariable, all_declared
 from dpjax.data.public_lists import of_json_schema
 from dpjax.tables.counts import check_records
 
@@ -60,10 +60,9 @@ class Schema(Mapping[str, AnyVariable]):
         *,
         impossible: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        if isinstance(variables, Mapping):
-            variables = [declared(name, x) for name, x in variables.items()]
-        self._variables = {variable.name: variable for variable in variables}
-        if not self._variables or len(self._variables) < len(variables):
+        every = all_declared(variables)
+        self._variables = {variable.name: variable for variable in every}
+        if not self._variables or len(self._variables) < len(every):
             raise ValueError("`schema` must declare variables with different names.")
         self._impossible = parse(impossible, self._variables)
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.random as jr
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import of_type, typed_key, whole
 from dpjax._types import Key
 from dpjax.exports.axes import axes_of, by_name
 from dpjax.exports.packages import optional
@@ -38,6 +38,7 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
     """
     az = optional("arviz", "dpjax[arviz]")
     typed_key(key=key)
+    of_type(Posterior, "make one with `dpjax.posterior(released)`", posterior=posterior)
     whole(1, draws=draws)
     arrays = posterior.chains()
     if arrays is None:

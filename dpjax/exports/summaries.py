@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpjax._checks import of_type
 from dpjax.data.bayes_net import BayesNet
 from dpjax.exports.axes import axes_of, by_name, net_of
 from dpjax.exports.packages import as_dataframe, as_dataset
@@ -108,6 +109,7 @@ def _cells(net: BayesNet) -> dict[str, list]:
 
 def _summary(posterior: Posterior, level: float) -> dict[str, np.ndarray]:
     """Return arrays of all statistics, the first axis, by parameter name."""
+    of_type(Posterior, "make one with `dpjax.posterior(released)`", posterior=posterior)
     probability(level=level)
     tail = (1 - level) / 2
     found = [

@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Real, Shaped
 
-from dpjax._checks import typed_key
+from dpjax._checks import of_type, typed_key
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
@@ -66,6 +66,7 @@ def network_of_records(posterior: Any) -> BayesNet | MixedNet:
     Raises:
         ValueError: if it has none.
     """
+    of_type(Posterior, "make one with `dpjax.posterior(released)`", posterior=posterior)
     net = getattr(posterior, "net", None)
     if not isinstance(net, BayesNet | MixedNet):
         raise ValueError(

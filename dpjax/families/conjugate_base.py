@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import positive
+from dpjax._checks import brief, positive
 from dpjax._later import dist
 from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key
@@ -208,7 +208,15 @@ def host(*arrays: Any) -> list[np.ndarray]:
 
 
 def probability(**values: float) -> None:
-    """Raise `ValueError` unless every value is between 0 and 1."""
+    """Raise `ValueError` unless every value is one number between 0 and 1."""
     for name, value in values.items():
-        if not 0 < value < 1:
-            raise ValueError(f"`{name}` must be between 0 and 1, got {value}.")
+        try:
+            valid = bool(0 < value < 1)
+        except jax.errors.ConcretizationTypeError:  # of a number that is traced
+            raise
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise ValueError(
+                f"`{name}` must be between 0 and 1 and one number, got {brief(value)}."
+            )

@@ -23,7 +23,7 @@ from dpjax.data.sources import Table, is_array
 from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.priors import flatten
-from dpjax.posteriors.queries import complete, log_joint, refuse_contradictions
+from dpjax.posteriors.queries import complete, indices, log_joint, refuse_contradictions
 from dpjax.posteriors.random_fields.field import network_of
 from dpjax.releases.released import Released
 from dpjax.tables.counts import count
@@ -177,10 +177,7 @@ class NetworkPosterior(Posterior):
                 its variables for a junction tree.
         """
         whole(0, draws=draws)
-        names = [target] if isinstance(target, str) else [*target]
-        group = tuple(self.net.index(name) for name in names)
-        if not group or len({*group}) < len(group):
-            raise ValueError(f"`target` must be different variables, got {names}.")
+        group = indices(self.net, target)
         known = evidence_of(self.net, evidence)
         if draws:
             keys = jr.split(study_key(0) if key is None else key, draws)

@@ -6,14 +6,16 @@ factors of single variables, so that one compiled program serves all patterns of
 
 __all__ = [
     "complete",
+    "indices",
     "log_joint",
     "log_pairs",
     "refuse_contradictions",
     "tables_at_once",
 ]
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache, partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +32,20 @@ from dpjax.tables.layout import TableLayout
 from dpjax.tables.marginals import JunctionTree, log_tables
 
 _NEVER = -1e6  # logarithm that stands for the probability 0
+
+
+def indices(net: BayesNet, target: Any) -> tuple[int, ...]:
+    """Return the indices of the variables that are named: one, or a list of several.
+
+    Raises:
+        ValueError: if a name is of no variable or is given twice, or there is none.
+    """
+    alone = isinstance(target, str) or not isinstance(target, Collection)
+    names: list[Any] = [target] if alone else [*target]
+    group = tuple(net.index(name) for name in names)
+    if not group or len({*group}) < len(group):
+        raise ValueError(f"`target` must be different variables, got {names}.")
+    return group
 
 
 @partial(jax.jit, static_argnames=("net", "group", "factored"))

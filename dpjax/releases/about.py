@@ -32,7 +32,13 @@ def about_of(facts: Any) -> tuple[tuple[str, str], ...]:
         ValueError: if a name is another, or a value is not text of one line, from 1 to
             2,000 characters.
     """
-    given = dict(facts or {})
+    try:
+        given = dict(facts or {})
+    except (TypeError, ValueError):
+        raise ValueError(
+            "`about` must be a mapping from facts to text, such as {'title': 'Trips'}, "
+            f"got {type(facts).__name__}."
+        ) from None
     for name, text in given.items():
         if name not in FACTS:
             raise ValueError(

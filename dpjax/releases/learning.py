@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from dpjax._checks import of_type
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.encoding import encode_batches
@@ -133,6 +134,8 @@ def learn(
 
 
 def _without_edges(schema: Schema) -> BayesNet:
+    remedy = "make it with `dpjax.Schema`, or give the `schema` of a network"
+    of_type(Schema, remedy, schema=schema)
     if schema.impossible:
         raise ValueError(
             "`schema` must have no impossible combinations for a network that is "

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from dpjax._checks import brief
+from dpjax._checks import brief, of_type
 from dpjax._types import Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.grouping import Grouped
@@ -204,6 +204,8 @@ def budget_for(
     ledger: Ledger | None,
 ) -> Guarantee:
     """Return the guarantee to spend, from the arguments of `release` or `learn`."""
+    if ledger is not None:
+        of_type(Ledger, "open it with `dpjax.Ledger(path=…)`", ledger=ledger)
     if budget is None:
         known = adjacency or _adjacency_of(what, ledger)
         rows = 1 if contributions is None else contributions

@@ -15,6 +15,7 @@ from dpjax._types import Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
+from dpjax.data.kinds import all_declared
 from dpjax.families import FAMILIES, Family
 from dpjax.privacy import ADJACENCIES, REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import STATISTICS, Columns
@@ -116,6 +117,7 @@ class Sufficient(FamilyStatistic):
             ValueError: if there is no such family or it does not fit the variables.
         """
         one_of(tuple(FAMILIES), family=family)
+        variables = tuple(all_declared(variables))
         lower, upper = _bounds(variables)
         made = FAMILIES[family].from_bounds(lower, upper, **options)
         return cls(made, variables, adjacency, units)

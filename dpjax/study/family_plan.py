@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
+from dpjax._checks import of_type
 from dpjax._types import Key
 from dpjax.mechanisms import ExactMechanism, Mechanism
 from dpjax.mechanisms.recipes import Recipe, recipe_of
@@ -45,6 +46,8 @@ def family_outlooks(
         ValueError: if the family has no default limits of its parameters, or the
             statistic is for another adjacency.
     """
+    remedy = "make one with `Sufficient.of`, or a network with `BayesNet.from_parents`"
+    of_type(FamilyStatistic, remedy, what=statistic)
     statistic.sensitivity(budget.adjacency)  # raises if it is for another adjacency
     truths, public = Truths(statistic.family), budget.adjacency == REPLACE_ONE
     outlooks = []

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpjax._checks import of_type
 from dpjax.privacy import Ledger
 
 
 def budget_of(ledger: Ledger) -> dict[str, Any]:
     """Return a ledger's budget, what is spent and left, and all charges, for JSON."""
+    of_type(Ledger, "open it with `dpjax.Ledger(path=…)`", ledger=ledger)
     limit, cost = ledger.limit, ledger.cost
     return {
         "adjacency": limit.adjacency,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpjax._checks import of_type
 from dpjax._documents import write_atomically
 from dpjax._version import __version__
 from dpjax.exports.reports.budget import budget_of, texts
@@ -113,6 +114,7 @@ def report(
         ValueError: if `level` is not between 0 and 1, or the release cannot be saved or
             has no posterior.
     """
+    of_type(Released, "give one of `dpjax.release` or `dpjax.load`", released=released)
     probability(level=level)
     cost, facts = released.guarantee(), dict(released.about)
     few = few_names([variable.name for variable in released.statistic.variables])

@@ -24,7 +24,7 @@ from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.mixed.leaves import LeafPosterior, leaf_posteriors
 from dpjax.posteriors.priors import flatten
-from dpjax.posteriors.queries import log_joint, refuse_contradictions
+from dpjax.posteriors.queries import indices, log_joint, refuse_contradictions
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals
 
@@ -172,10 +172,7 @@ class MixedPosterior(Posterior):
         Returns:
             For each record, with one axis for each target.
         """
-        names = [target] if isinstance(target, str) else [*target]
-        group = tuple(self.discrete.net.index(name) for name in names)
-        if not group or len({*group}) < len(group):
-            raise ValueError(f"`target` must be different variables, got {names}.")
+        group = indices(self.discrete.net, target)
         logs = self._log_joint(evidence, group)
         sizes = [self.discrete.net.sizes[i] for i in group]
         return jax.nn.softmax(logs, axis=-1).reshape(-1, *sizes)
