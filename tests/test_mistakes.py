@@ -228,9 +228,13 @@ WRONG_TYPES = {
         lambda: released().save(None),
         "`path` must be the path of a file, got NoneType.",
     ),
+    "parents that are text": (
+        lambda: called.BayesNet.from_parents(SCHEMA, {"y": "x"}),
+        "`parents` must be lists of names, got text: give a list of the parents",
+    ),
     "a list of parents": (
         lambda: called.BayesNet.from_parents(SCHEMA, [1]),
-        "`parents` must be a Mapping, got list: give the names of the parents",
+        "`parents` must be a Mapping, got list: give a list of the parents",
     ),
     "a release for a data frame": (
         lambda: exported.to_dataframe(released()),

@@ -32,15 +32,12 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(
             f"`mechanisms` must all differ, got {','.join(options.mechanisms)}."
         )
-    if not 0 <= options.seed < 1 << 63:
-        raise ValueError(
-            f"`seed` must be an integer from 0 to 2^63 - 1, got {options.seed}."
-        )
+    key = study_key(options.seed)
     with _stdout_for_results(options.distributed):
         mesh = _mesh(options)
         experiment, data = study_of(options)
         result = sweep(
-            study_key(options.seed),
+            key,
             experiment,
             data,
             epsilons=epsilons,

@@ -110,7 +110,7 @@ def study_key(seed: int) -> Key:
     """
     if not isinstance(seed, Tracer):
         whole(0, seed=seed)
-        bits = 63 if jax.config.read("jax_enable_x64") else 32
+        bits = 63 if jax.dtypes.canonicalize_dtype(np.int64).itemsize == 8 else 32
         if seed >> bits:
             raise ValueError(f"`seed` must be below 2^{bits}, got {brief(seed)}.")
     return jr.key(seed, impl=UNROLLED_THREEFRY)
