@@ -353,6 +353,7 @@ EXEMPT = {
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif given is None:"): _CHOICE,
     ("releases/publish.py:_statistic", "return what"): _TEXT,
+    ("releases/publish.py:budget_for", "if ledger is not None"): _LOUD,
     ("releases/publish.py:budget_for", "return budget"): (
         "a budget that is given is spent as it is"
     ),
