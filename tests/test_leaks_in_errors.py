@@ -10,6 +10,7 @@ import pytest
 import dpjax as dp
 from dpjax import event_logs
 from dpjax.cli.main import main
+from dpjax.sklearn import PrivateLinearRegression, PrivateNaiveBayes
 from dpjax.statistics import NetworkCounts, Sufficient
 from dpjax.tables.counts import count, pack
 from tests.helpers import leaks
@@ -27,7 +28,14 @@ def entries():
     network = dp.study.experiments.NetworkExperiment(NET, "t", 1, "replace-one")
     regression = dp.study.experiments.RegressionExperiment(line, 1)
     key = jr.key(0)
+    bounds = dp.Interval("x", 0, 9)
+    slope = PrivateLinearRegression(bounds, bounds=(0, 9), **release)
+    bayes = PrivateNaiveBayes(bounds, classes=["a", "b"], **release)
     return {
+        "fit a line": lambda table: slope.fit(table, [0, 1]),
+        "fit a line to y": lambda table: slope.fit([[0], [1]], table),
+        "fit classes": lambda table: bayes.fit(table, ["a", "b"]),
+        "fit classes to y": lambda table: bayes.fit([[0], [1]], table),
         "encode": SCHEMA.encode,
         "encode numbers": numeric.encode,
         "encode in batches": lambda table: list(SCHEMA.encode_batches(table)),
@@ -67,7 +75,7 @@ def assert_no_error_shows(call, name, table):
 def test_errors_about_records_show_none():
     called = entries()
     few = (WORD, [WHOLE], leaks.Unhashable(WORD))
-    for name in ("encode", "encode numbers"):
+    for name in ("encode", "encode numbers", "fit a line", "fit classes to y"):
         for label, table in leaks.tables_in_memory(few):
             assert_no_error_shows(called[name], f"{name}, {label}", table)
 
