@@ -427,4 +427,20 @@ MUTANTS = (
         "if False:",
         (_CHARGES + "test_a_part_has_a_name",),
     ),
+    Mutant(
+        "budget not charged",
+        "command line: an output replaces a ledger",
+        "cli/outputs.py",
+        "    if is_ledger(out):\n",
+        "    if is_ledger(out) and endings != _ANY:\n",
+        ("tests/test_cli_outputs.py::test_no_command_overwrites_a_ledger",),
+    ),
+    Mutant(
+        "branch left out",
+        "command line: an output replaces an input",
+        "cli/outputs.py",
+        "        if out in taken or",
+        "        if (out in taken and out.is_dir()) or",
+        ("tests/test_cli_outputs.py::test_no_command_overwrites_what_it_reads",),
+    ),
 )

@@ -38,4 +38,12 @@ MUTANTS = (
         "        if self.classes is None and not len(y):\n",
         (_IN + "test_bad_parameters_are_refused_and_nothing_is_charged",),
     ),
+    Mutant(
+        "record shown",
+        "scikit-learn: an error has the cell that it is about",
+        _BASE,
+        "    if not _TELLING.match(text):\n",
+        "    if not text:\n",
+        (_IN + "test_errors_show_no_record_and_nothing_is_charged",),
+    ),
 )
