@@ -2,7 +2,7 @@
 
 __all__ = ["page_of"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -100,8 +100,9 @@ def _results(results: Mapping[str, Any]) -> str:
             )
         else:
             middle = columns.get("mean") or columns["count"]
-            ends = [columns[name] for name in ("lower", "upper") if name in columns]
-            drawn = bars(*ends, middle) if ends else ()
+            drawn: Iterable[str] = ()
+            if "lower" in columns:  # covariances have no interval
+                drawn = bars(columns["lower"], columns["upper"], middle)
             parts.append(table(heading, columns, drawn))
     return section("Results", "\n".join(parts))
 
