@@ -136,7 +136,7 @@ def test_a_table_without_records_or_without_known_columns(fitted, tmp_path):
         assert encode_evidence(str(path), NET.schema).shape == (0, 4)
         assert fitted.query("d", str(path)).shape == (0, 3)
     path.write_text("other\n1\n")
-    with pytest.raises(ValueError, match="must have at least one column"):
+    with pytest.raises(ValueError, match="must have a column of the schema, got none"):
         encode_evidence(str(path), NET.schema)
 
 
@@ -231,7 +231,7 @@ def test_contradictory_evidence_is_refused(rng):
         ("a", {"z": 1}, "`evidence` must name variables"),
         ("a", {"b": 7}, "must hold only declared levels"),
         ("a", {"other": [1]}, "`evidence` must name"),
-        ("a", {"b": [0, 1], "c": [1]}, "`evidence` must have at least one column"),
+        ("a", {"b": [0, 1], "c": [1]}, "`evidence` must have columns of one length"),
         ("a", np.zeros((2, 3), np.int32), "`evidence` must be signed integers"),
         ("a", np.full((1, 4), 5, np.int32), "`evidence` must hold indices"),
         ("a", np.full((1, 4), -2, np.int32), "`evidence` must hold indices"),

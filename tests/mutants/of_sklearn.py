@@ -39,7 +39,7 @@ MUTANTS = (
         (_IN + "test_bad_parameters_are_refused_and_nothing_is_charged",),
     ),
     Mutant(
-        "record shown",
+        "record read by others",
         "scikit-learn: an error has the cell that it is about",
         _BASE,
         "    if not _TELLING.match(text):\n",
