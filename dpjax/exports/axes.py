@@ -1,6 +1,6 @@
 """Parameters of a posterior as arrays by name, and the names of the arrays' axes."""
 
-__all__ = ["axes_of", "by_name", "net_of"]
+__all__ = ["axes_of", "by_name", "level_axis", "net_of", "variable_of"]
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import NetworkPosterior, Posterior
+from dpjax.posteriors.mixed.posterior import MixedPosterior
 
 
 def by_name(values: Any) -> dict[str, np.ndarray]:
@@ -31,16 +32,32 @@ def net_of(posterior: Posterior) -> BayesNet | None:
     return posterior.net if isinstance(posterior, NetworkPosterior) else None
 
 
+def level_axis(name: str) -> str:
+    """Return the name of the axis of a variable's levels."""
+    return f"{name}_level"
+
+
+def variable_of(axis: str) -> str:
+    """Return the name of the variable whose levels an axis has."""
+    return axis.removesuffix("_level")
+
+
 def axes_of(posterior: Posterior) -> tuple[dict[str, list[str]], dict[str, list]]:
     """Return the names of each array's axes, and the labels of each named axis.
 
     The table of a network's variable "x" has an axis for each parent of "x", and then
-    the axis "x_level": no axis may have the name of an array. Other arrays have none.
+    the axis "x_level": no axis may have the name of an array. The parameters of a
+    numeric leaf have an axis for each parent. Other arrays have none.
     """
-    net = net_of(posterior)
+    mixed = posterior.net if isinstance(posterior, MixedPosterior) else None
+    net = net_of(posterior) if mixed is None else mixed.discrete
     if net is None:
         return {}, {}
-    axes = [f"{name}_level" for name in net.names]
+    axes = [*map(level_axis, net.names)]
     dims = {net.names[group[-1]]: [axes[i] for i in group] for group in net.families}
+    if mixed is not None:
+        for leaf, parents in zip(mixed.leaves, mixed.leaf_parents, strict=True):
+            for part in ("mean", "variance"):
+                dims[f"{leaf.name}.{part}"] = [axes[i] for i in parents]
     levels = [list(variable.levels) for variable in net.variables]
     return dims, dict(zip(axes, levels, strict=True))

@@ -3,13 +3,13 @@
 __all__ = ["columns_of", "to_dataframe", "to_xarray"]
 
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpjax._checks import of_type
-from dpjax.data.bayes_net import BayesNet
-from dpjax.exports.axes import axes_of, by_name, net_of
+from dpjax.exports.axes import axes_of, by_name, level_axis, variable_of
 from dpjax.exports.packages import as_dataframe, as_dataset
 from dpjax.families.conjugate_base import probability
 from dpjax.posteriors.base import Posterior
@@ -60,7 +60,8 @@ def to_dataframe(posterior: Posterior, level: float = 0.95) -> "pandas.DataFrame
     Returns:
         One row for each number of each parameter, in the order of the arrays. The first
         columns are "variable", "given" and "level" for a network, where "given" has the
-        levels of the parents, as in "a = yes, b = no"; and "parameter" and "index"
+        levels of the parents, as in "a = yes, b = no", and "level" is empty for the
+        parameters of a numeric leaf; and "parameter" and "index"
         otherwise, as in "slope" and "0". Then there are "mean", "sd", "lower", "upper".
 
     Raises:
@@ -77,9 +78,9 @@ def to_dataframe(posterior: Posterior, level: float = 0.95) -> "pandas.DataFrame
 def columns_of(posterior: Posterior, level: float = 0.95) -> dict[str, Any]:
     """Return the columns of `to_dataframe` by name."""
     found = _summary(posterior, level)
-    net = net_of(posterior)
-    if net is not None:
-        columns = _cells(net)
+    dims, coords = axes_of(posterior)
+    if dims:
+        columns = _cells({name: dims[name] for name in found}, coords)
     else:
         shapes = {name: array.shape[1:] for name, array in found.items()}
         places = [(name, i) for name in shapes for i in np.ndindex(shapes[name])]
@@ -91,19 +92,22 @@ def columns_of(posterior: Posterior, level: float = 0.95) -> dict[str, Any]:
     return columns | dict(zip(STATISTICS, rows, strict=True))
 
 
-def _cells(net: BayesNet) -> dict[str, list]:
+def _cells(
+    dims: Mapping[str, list[str]], coords: Mapping[str, list]
+) -> dict[str, list]:
     """Return the variable, the parents' levels and the level of each cell."""
     columns = {"variable": [], "given": [], "level": []}
-    for *parents, own in net.families:
-        several = [net.variables[i] for i in parents]
-        levels = [variable.levels for variable in several]
-        for given in itertools.product(*levels):
-            pairs = zip(several, given, strict=True)
-            text = ", ".join(f"{variable.name} = {x}" for variable, x in pairs)
-            for x in net.variables[own].levels:
-                columns["variable"].append(net.names[own])
+    for name, axes in dims.items():
+        own = axes[-1:] == [level_axis(name)]  # or a parameter of a numeric leaf
+        parents = axes[: len(axes) - own]
+        levels = coords[axes[-1]] if own else [""]
+        for given in itertools.product(*(coords[axis] for axis in parents)):
+            pairs = zip(parents, given, strict=True)
+            text = ", ".join(f"{variable_of(axis)} = {x}" for axis, x in pairs)
+            for level in levels:
+                columns["variable"].append(name)
                 columns["given"].append(text)
-                columns["level"].append(x)
+                columns["level"].append(level)
     return columns
 
 
