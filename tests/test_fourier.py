@@ -37,7 +37,7 @@ def binary(size, parents):
 
 ASIA = dp.BayesNet.from_parents(
     {name: ["yes", "no"] for name in "ASTLBEXD"},
-    {"A": [], "S": [], "T": "A", "L": "S", "B": "S", "E": "TL", "X": "E", "D": "BE"},
+    {"T": ["A"], "L": ["S"], "B": ["S"], "E": ["T", "L"], "X": ["E"], "D": ["B", "E"]},
 )
 
 # The sensitivities of the coefficients under replace-one, ours and the paper's 2|N|

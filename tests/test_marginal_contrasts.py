@@ -208,7 +208,10 @@ def test_the_command_line_releases_marginals(mechanism, order, table):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--order", "2"), "`mechanism` must be auto, k-norm or fourier"),
+        (
+            ("--mechanism", "laplace", "--order", "2"),
+            "`mechanism` must be auto, k-norm or fourier",
+        ),
         (("--mechanism", "auto"), "`order` must be given for the model marginals"),
         (("--mechanism", "auto", "--order", "3"), "`order` must be at most the number"),
     ],
