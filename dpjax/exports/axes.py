@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpjax.data.bayes_net import BayesNet
+from dpjax.data.mixed_net import MixedNet
 from dpjax.posteriors.base import NetworkPosterior, Posterior
-from dpjax.posteriors.mixed.posterior import MixedPosterior
 
 
 def by_name(values: Any) -> dict[str, np.ndarray]:
@@ -49,7 +49,8 @@ def axes_of(posterior: Posterior) -> tuple[dict[str, list[str]], dict[str, list]
     the axis "x_level": no axis may have the name of an array. The parameters of a
     numeric leaf have an axis for each parent. Other arrays have none.
     """
-    mixed = posterior.net if isinstance(posterior, MixedPosterior) else None
+    known = getattr(posterior, "net", None)
+    mixed = known if isinstance(known, MixedNet) else None
     net = net_of(posterior) if mixed is None else mixed.discrete
     if net is None:
         return {}, {}

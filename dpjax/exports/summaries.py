@@ -101,7 +101,7 @@ def _cells(
         own = axes[-1:] == [level_axis(name)]  # or a parameter of a numeric leaf
         parents = axes[: len(axes) - own]
         levels = coords[axes[-1]] if own else [""]
-        for given in itertools.product(*(coords[axis] for axis in parents)):
+        for given in itertools.product(*(coords[x] for x in parents)):
             pairs = zip(parents, given, strict=True)
             text = ", ".join(f"{variable_of(axis)} = {x}" for axis, x in pairs)
             for level in levels:

@@ -17,8 +17,8 @@ MUTANTS = (
         "table row shifted",
         "frame: the parents' levels in another order",
         "exports/summaries.py",
-        "for given in itertools.product(*levels):",
-        "for given in itertools.product(*(x[::-1] for x in levels)):",
+        "for given in itertools.product(*(coords[x] for x in parents)):",
+        "for given in itertools.product(*(coords[x][::-1] for x in parents)):",
         (f"{TESTS}::test_a_frame_names_the_cell_of_each_row",),
     ),
     Mutant(
