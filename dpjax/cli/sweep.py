@@ -32,9 +32,9 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(
             f"`mechanisms` must all differ, got {','.join(options.mechanisms)}."
         )
-    key = study_key(options.seed)
     with _stdout_for_results(options.distributed):
-        mesh = _mesh(options)
+        mesh = _mesh(options)  # before JAX is used
+        key = study_key(options.seed)
         experiment, data = study_of(options)
         result = sweep(
             key,
