@@ -100,7 +100,7 @@ ACCELERATOR = Sizes(
     repeat_bytes=1 << 31,
 )
 TPU = ACCELERATOR._replace(  # tiles pad short axes
-    repeats_sums=False, words=1 << 17, numbers=1 << 17, weights=1 << 26
+    repeats_sums=False, words=1 << 15, numbers=1 << 17, weights=1 << 26
 )
 
 
