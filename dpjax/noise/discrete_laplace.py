@@ -7,8 +7,7 @@ the noise on the device in 32 bits; releases add it on the host in 64 bits.
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
-from collections.abc import Sequence
-from functools import partial, reduce
+from functools import partial
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -98,24 +97,20 @@ def _block(
     # Without the barrier, XLA may draw the words again for each use of the result.
     marked = lax.optimization_barrier(_compared(table, words))
     noise, overflow = _assembled(table, marked, number)
-    ties = reduce(lax.bitwise_or, [digit >= TIE for digit in marked])
+    ties = jnp.any(marked >= TIE, axis=0)
     pending = jnp.where(ties, TIE, jnp.where(overflow, OVERFLOW, 0)).astype(jnp.uint8)
 
     def again(key, lanes, tied, old):
-        some = tuple(at(digit, lanes) for digit in marked)
-        return _completed(key, table, tied, some, *old)
+        return _completed(key, table, tied, at(marked, lanes), *old)
 
     return completed(key_pending, noise, pending, again)
 
 
-def _compared(
-    table: Table, words: UInt32[Array, "d n"]
-) -> tuple[UInt8[Array, " n"], ...]:
+def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
     """For each digit, the number of thresholds whose leading limb is below the word.
 
     Bit `TIE` is set if the word equals a leading limb. The last bit of a word of the
-    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit. There is one
-    array for each digit, since a TPU pads a short first axis.
+    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit.
     """
     firsts = (words[0] >> jnp.uint32(1), *words[1:])
     marked = []
@@ -127,17 +122,15 @@ def _compared(
             tie = tie | (first == thresholds[k, 0])
         marked.append((count + jnp.where(tie, TIE, 0)).astype(jnp.uint8))
     negative = (words[0] & jnp.uint32(1)).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
-    return marked[0] | negative, *marked[1:]
+    return jnp.stack([marked[0] | negative, *marked[1:]])
 
 
 def _assembled(
-    table: Table, marked: Sequence[UInt8[Array, " n"]], number: int
+    table: Table, marked: UInt8[Array, "d n"], number: int
 ) -> tuple[tuple[Int32[Array, " n"], ...], Bool[Array, " n"]]:
     """Return the noise with the given digits, and where its top digit overflowed."""
-    digits = [
-        jnp.minimum((digit & jnp.uint8(_CATEGORY)).astype(jnp.int32), largest)
-        for digit, largest in zip(marked, table.largest, strict=True)
-    ]
+    digits = (marked & jnp.uint8(_CATEGORY)).astype(jnp.int32)
+    digits = jnp.minimum(digits, table.largest[:, None])
     low = magnitude = digits[0]
     overflow = (low == table.top_values + 1) & (table.top == 0)
     for j, digit in enumerate(digits[1:], start=1):
@@ -153,7 +146,7 @@ def _completed(
     key: Key,
     table: Table,
     tied: Bool[Array, " k"],
-    marked: tuple[UInt8[Array, " k"], ...],
+    marked: UInt8[Array, "d k"],
     *noise: Int32[Array, " k"],
 ) -> tuple[tuple[Int32[Array, " k"], ...], Bool[Array, " k"]]:
     """Resolve ties, or redraw a top digit that overflowed and add it to the noise.
@@ -164,7 +157,7 @@ def _completed(
     shape = (LIMBS + (LIMBS - 1) * len(parts), tied.size)
     words = jr.bits(key, shape, jnp.uint32)
     rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)
-    resolved = [*map(_resolved, marked, rest, parts)]
+    resolved = jnp.stack([*map(_resolved, marked, rest, parts)])
     first, first_overflow = _assembled(table, resolved, len(noise))
     digit = _count_reached([*words[:LIMBS]], table.redraw)
     digit = jnp.minimum(digit, table.top_values)

@@ -32,8 +32,8 @@ MUTANTS = (
         "branch left out",
         "sampler: ties, unless all draws tie",
         _DISCRETE_LAPLACE,
-        "ties = reduce(lax.bitwise_or, [digit >= TIE for digit in marked])",
-        "ties = reduce(lax.bitwise_and, [digit >= TIE for digit in marked])",
+        "ties = jnp.any(marked >= TIE, axis=0)",
+        "ties = jnp.all(marked >= TIE, axis=0)",
         (_COMPLETED,),
     ),
     Mutant(
