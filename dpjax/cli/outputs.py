@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from dpjax.privacy.ledger_file import is_ledger
 
-Outputs = Iterable[tuple[str, str | None]]
 _ANY = ("",)
 
 
 def refuse_outputs(
-    outputs: Outputs,
-    inputs: Iterable[str | None] = (),
+    outputs: Iterable[tuple[str, str | None]],
+    inputs: Iterable[str | None],
     endings: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
     """Raise `ValueError` if a file cannot be written, or must not be.

@@ -61,8 +61,8 @@ def to_dataframe(posterior: Posterior, level: float = 0.95) -> "pandas.DataFrame
         One row for each number of each parameter, in the order of the arrays. The first
         columns are "variable", "given" and "level" for a network, where "given" has the
         levels of the parents, as in "a = yes, b = no", and "level" is empty for the
-        parameters of a numeric leaf; and "parameter" and "index"
-        otherwise, as in "slope" and "0". Then there are "mean", "sd", "lower", "upper".
+        parameters of a numeric leaf; and "parameter" and "index" otherwise, as in
+        "slope" and "0". Then there are "mean", "sd", "lower", "upper".
 
     Raises:
         ImportError: if pandas is not installed.
