@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import pathlib
 import sqlite3
 import subprocess
 import sys
@@ -62,6 +63,8 @@ def release(
     arguments += ["--epsilon", epsilon, "--out", out]
     if "--adjacency" not in more:
         arguments += ["--adjacency", "replace-one"]
+    if out == "r.json":
+        pathlib.Path(out).unlink(missing_ok=True)
     return main([*arguments, *more])
 
 
@@ -497,10 +500,13 @@ def test_schema_drafts_from_names_and_types_alone(folder, capsys):
         "e": {"levels": ["one", "two"], "codes": {"I": "one", "II": "two"}},
     }
     assert "left to declare: a (lower and upper" in capsys.readouterr().out
+    (folder / "s.json").unlink()
     assert main(["schema", "t.csv", "--out", "s.json"]) == 0
     assert SECRET not in (folder / "s.json").read_text() + capsys.readouterr().out
+    (folder / "s.json").unlink()
     assert main(["schema", "t.csv", "--out", "s.json", "--ignore", "*", *public]) == 0
     assert [*json.loads((folder / "s.json").read_text())["variables"]] == ["c", "e"]
+    (folder / "s.json").unlink()
     for faulty in (
         *(["--codes", "e"], ["--codes", "z=codes.csv"], ["--codes", "e=none.csv"]),
         *(["--out", "t.csv"], ["--json-schema", "schema.json"]),

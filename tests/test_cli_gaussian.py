@@ -1,6 +1,7 @@
 """Gaussian noise from the command line: losses ρ or (ε, δ), ledgers, and reports."""
 
 import json
+import pathlib
 from fractions import Fraction
 
 import pytest
@@ -27,6 +28,8 @@ def folder(tmp_path, monkeypatch):
 def release(*more, out="r.json", adjacency="replace-one", data="data.csv"):
     line = ["release", data, "--schema", "schema.json", "--adjacency", adjacency]
     line += ["--network", "naive-bayes:t", "--ignore", "*", "--out", out]
+    if out == "r.json":
+        pathlib.Path(out).unlink(missing_ok=True)
     return main([*line, *more])
 
 

@@ -63,6 +63,7 @@ def inside(folder, monkeypatch):
 def release(*options, schema="schema.json", data="log.csv"):
     arguments = ["release", data, "--schema", schema, "--epsilon", "50"]
     arguments += ["--adjacency", "replace-one", *options]
+    pathlib.Path("o.json").unlink(missing_ok=True)
     return main(
         [*arguments, "--ledger", "l.jsonl", "--budget", "50", "--out", "o.json"]
     )

@@ -84,6 +84,7 @@ def test_a_release_says_its_file_and_its_cost(folder, capsys):
 
 
 def test_a_draft_says_what_is_left(folder, capsys):
+    (folder / "draft.json").unlink(missing_ok=True)
     facts = run(MADE["schema"], capsys)
     assert facts["variables"] == ["t", "x"]
     assert [*facts["left"]] == ["t", "x"]

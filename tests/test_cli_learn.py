@@ -29,6 +29,7 @@ def folder(tmp_path_factory):
 
 
 def learn(folder, *options):
+    (folder / "r.json").unlink(missing_ok=True)
     start = ["learn", f"{folder}/t.csv", "--schema", f"{folder}/s.json"]
     return main([*start, "--out", f"{folder}/r.json", *options])
 

@@ -37,6 +37,7 @@ def declare(path, **variables):
 
 def release(folder, table, schema, *options):
     out = str(folder / "out.json")
+    (folder / "out.json").unlink(missing_ok=True)
     arguments = [str(folder / table), "--schema", str(folder / schema), *ADJACENCY]
     status = main(["release", *arguments, "--epsilon", "5", "--out", out, *options])
     return status, out

@@ -59,6 +59,33 @@ def test_no_command_overwrites_a_ledger(command, folder, capsys):
     assert (folder / "spent").read_bytes() == before
 
 
+def test_no_command_overwrites_a_release(folder, capsys):
+    kept = folder / "kept.csv"
+    kept.write_bytes((folder / "release.csv").read_bytes())
+    for command in (
+        ("release", *NETWORK, *BUDGET),
+        ("synthesize", "release.csv", "--n", "2"),
+    ):
+        assert main([*command, "--out", "kept.csv"]) == 2
+        assert "`out` must not be a release" in capsys.readouterr().err
+    assert kept.read_bytes() == (folder / "release.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("release", *NETWORK, *BUDGET),
+        ("learn", *NETWORK[:3], *BUDGET),
+        ("schema", "table.csv"),
+    ],
+)
+def test_what_cannot_be_made_again_replaces_no_file(command, folder, capsys):
+    (folder / "edited").write_text("by hand")
+    assert main([*command, "--out", "edited"]) == 2
+    assert "`out` must not be a file that exists" in capsys.readouterr().err
+    assert (folder / "edited").read_text() == "by hand"
+
+
 def test_two_outputs_are_two_files(capsys):
     command = ["coverage", "--network", "n.bif", "--n", "9", *BUDGET]
     assert main([*command, "--plot", "a.png", "--ecdf", "a.png"]) == 2
@@ -94,10 +121,10 @@ def test_predictions_say_which_variables_have_no_value(folder, capsys):
 
 def test_marginals_have_a_mechanism_of_their_own_by_default():
     fields = ("table.csv", "--schema", "schema.json", "--model", "marginals")
-    for budget in (BUDGET, ("--rho", "0.5", *BUDGET[2:])):
-        command = ["release", *fields, "--order", "2", *budget, "--out", "pairs.json"]
+    for i, budget in enumerate((BUDGET, ("--rho", "0.5", *BUDGET[2:]))):
+        command = ["release", *fields, "--order", "2", *budget, "--out", f"{i}.json"]
         assert main(command) == 0
-        assert dp.load("pairs.json").statistic.kind == "marginal-contrasts"
+        assert dp.load(f"{i}.json").statistic.kind == "marginal-contrasts"
 
 
 def test_cells_that_are_separated_otherwise_are_explained(folder, capsys):

@@ -62,6 +62,7 @@ def test_a_command_that_takes_long_says_what_it_does(folder, stream, monkeypatch
     monkeypatch.chdir(folder)
     monkeypatch.setattr(options.threading, "Timer", Elapsed)
     monkeypatch.setattr(PLAN, "_ESTIMATES", {"": "plug-in"})  # quick to compile
+    (folder / "r.json").unlink(missing_ok=True)
     for command, arguments in COMMANDS.items():
         monkeypatch.setattr(sys, "stderr", stream())
         assert main([command, *arguments]) == 0, sys.stderr.getvalue()

@@ -232,6 +232,14 @@ WRONG_TYPES = {
         lambda: called.BayesNet.from_parents(SCHEMA, {"y": "x"}),
         "`parents` must be lists of names, got text: give a list of the parents",
     ),
+    "a parent that is a number": (
+        lambda: called.BayesNet.from_parents(SCHEMA, {"y": 3}),
+        "`parents` must be lists of names, got int: give a list of the parents",
+    ),
+    "levels that are none": (
+        lambda: called.BayesNet.from_parents(3, {}),
+        "`levels` must be a Mapping, got int: give a schema",
+    ),
     "a list of parents": (
         lambda: called.BayesNet.from_parents(SCHEMA, [1]),
         "`parents` must be a Mapping, got list: give a list of the parents",

@@ -395,10 +395,10 @@ def printed(capsys):
 
 
 def test_the_command_line_releases_and_predicts(files, capsys):
-    for net in ("network.json", "naive-bayes:y"):
-        command = ["release", "table.csv", "--network", net, *files, "--out", "r.json"]
+    for net, out in (("network.json", "s.json"), ("naive-bayes:y", "r.json")):
+        command = ["release", "table.csv", "--network", net, *files, "--out", out]
         assert main(command) == 0
-        what = dp.load("r.json")
+        what = dp.load(out)
         assert what.statistic.net.leaves == BAYES.leaves
     assert what.statistic.net == MixedNet.naive_bayes(BAYES.schema, "y")
     found = dp.posterior(what, noise_aware=False)

@@ -618,3 +618,17 @@ def test_a_parquet_file_with_a_damaged_name_of_a_column_is_refused(tmp_path):
     schema = dp.Schema({"xy": {"levels": [0, 1]}})
     with pytest.raises(ValueError, match="`table` must be Parquet throughout"):
         schema.encode(path)
+
+
+def test_a_name_that_is_not_of_the_content_is_explained(tmp_path):
+    table = pa.table({"x": ["a", "b"]})
+    pyarrow.parquet.write_table(table, tmp_path / "parquet.csv")
+    (tmp_path / "plain.csv.gz").write_bytes(b"x\na\n")
+    (tmp_path / "packed.csv").write_bytes(gzip.compress(b"x\na\n"))
+    for name, why in {
+        "parquet.csv": "it is Parquet: let its name end in .parquet",
+        "plain.csv.gz": "let its name end in .csv: it is not compressed",
+        "packed.csv": "let its name end in .csv.gz: it is compressed",
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} is not, {why}"):
+            codes(OTHER, tmp_path / name)

@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from dpjax import Schema
+from dpjax import BayesNet, Schema, release
 
 SCHEMA = Schema({"age": [17.5, 22, 27], "sex": ["f", "m"], "smokes": [False, True]})
 TABLE = {
@@ -126,6 +126,16 @@ def test_missing_and_repeated_columns_are_named():
 def test_extra_columns_may_be_ignored_by_name():
     records = SCHEMA.encode(TABLE | {"id": [1, 2, 3, 4]}, ignore=["id"])
     np.testing.assert_array_equal(records, CODES)
+
+
+@pytest.mark.parametrize("ignore", ["sex", ["id", "sex"]])
+def test_a_declared_column_is_never_ignored(ignore):
+    wanted = "`ignore` must not name a column that is used, got 'sex'"
+    with pytest.raises(ValueError, match=wanted):
+        SCHEMA.encode(TABLE | {"id": [1, 2, 3, 4]}, ignore=ignore)
+    net = BayesNet.from_parents(SCHEMA, {name: [] for name in SCHEMA})
+    with pytest.raises(ValueError, match=wanted):
+        release(net, TABLE, epsilon=1, adjacency="replace-one", ignore=ignore)
 
 
 @pytest.mark.parametrize("ignore", ["id", "*", ["id", "other"]])

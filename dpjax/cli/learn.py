@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> None:
     budget = cost_of(options)
     schema = Schema.from_json(options.schema)
     inputs = [options.schema, options.about, options.ledger]
-    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs])
+    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs], new=True)
     about = about_facts(options.about)
     ledger = ledger_of(options)
     doing = saying("learn", "choosing edges and drawing private tables")

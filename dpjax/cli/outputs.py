@@ -3,30 +3,35 @@
 __all__ = ["refuse_outputs"]
 
 import contextlib
+import os
 import pathlib
 import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 
-from dpjax.privacy.ledger_file import is_ledger
+from dpjax.privacy.ledger_lines import FORMATS as LEDGERS
+from dpjax.releases.file_format import FORMAT as RELEASE
 
 _ANY = ("",)
+_END = 1 << 12  # bytes at the start or the end of a file that name its format
 
 
 def refuse_outputs(
     outputs: Iterable[tuple[str, str | None]],
     inputs: Iterable[str | None],
     endings: Mapping[str, tuple[str, ...]] | None = None,
+    new: bool = False,
 ) -> None:
     """Raise `ValueError` if a file cannot be written, or must not be.
 
     Such a file is an input, or in a folder that is one, or another output, or a ledger,
-    or it has none of the endings.
+    or a release, or it has none of the endings.
 
     Args:
         outputs: the option and the path of each file; None is no file.
         inputs: paths that the command reads; None is no file.
         endings: endings of the files of an option, if not every one is allowed.
+        new: whether no file may be replaced, since it could not be made again.
     """
     read = [pathlib.Path(path).resolve() for path in inputs if path]
     folders, taken = {path for path in read if path.is_dir()}, {*read}
@@ -40,6 +45,7 @@ def refuse_outputs(
             )
         taken.add(out)
         _refuse_unwritable(path, name, (endings or {}).get(name, _ANY))
+        _refuse_kept(path, name, new)
 
 
 def _refuse_unwritable(path: str, name: str, endings: tuple[str, ...]) -> None:
@@ -56,8 +62,27 @@ def _refuse_unwritable(path: str, name: str, endings: tuple[str, ...]) -> None:
         raise ValueError(
             f"`{name}` must be a file in a folder that can be written, got {path}."
         )
-    if is_ledger(out):
-        raise ValueError(
-            f"`{name}` must not be a ledger, which says what has been spent, got "
-            f"{path}: choose another file."
-        )
+
+
+def _refuse_kept(path: str, name: str, new: bool) -> None:
+    ends = _ends(path)
+    if any(f'"{ledger}"'.encode() in ends for ledger in LEDGERS):
+        what = "a ledger, which says what has been spent"
+    elif f'"{RELEASE}"'.encode() in ends:
+        what = "a release, which has been paid for"
+    elif new and pathlib.Path(path).exists():
+        what = "a file that exists"
+    else:
+        return
+    raise ValueError(f"`{name}` must not be {what}, got {path}: choose another name.")
+
+
+def _ends(path: str) -> bytes:
+    """Return the start and the end of a file; nothing if there is none."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_END)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
+            return start + file.read()
+    except OSError:
+        return b""

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     what = model_of(options, schema)
     network = getattr(options, "network", None)
     inputs = [options.schema, network, options.about, options.ledger]
-    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs])
+    refuse_outputs([("out", options.out)], [file_of(options.data), *inputs], new=True)
     about = about_facts(options.about)
     ledger = ledger_of(options)
     if ledger is not None:

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     if len(codes) < len(options.codes):
         raise ValueError("`codes` must give every column once.")
     inputs = [options.data, options.json_schema, *codes.values()]
-    refuse_outputs([("out", options.out)], inputs)
+    refuse_outputs([("out", options.out)], inputs, new=True)
     known = {}
     if options.json_schema:
         stated = Schema.from_json_schema(options.json_schema)

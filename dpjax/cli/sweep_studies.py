@@ -65,7 +65,8 @@ def _of_network(options: argparse.Namespace, schema: Schema) -> Study:
         prior = jnp.broadcast_to(prior, (net.layout.length,))
         key = jax.random.fold_in(study_key(options.seed), 1)
         return experiment, draw_tables(key, prior, net.layout)
-    data = Schema(net.variables).encode(options.data, ignore=[*options.ignore, *schema])
+    unused = [name for name in schema if name not in net.names]
+    data = Schema(net.variables).encode(options.data, ignore=[*options.ignore, *unused])
     fast = is_binary_naive_bayes(net, target)
     kind = NaiveBayesExperiment if fast else NetworkExperiment
     training = _share(data.shape[0], options)

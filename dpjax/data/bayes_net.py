@@ -4,7 +4,7 @@ __all__ = ["BayesNet", "Levels", "mentioned_in", "read_parents"]
 
 import graphlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -137,7 +137,7 @@ class BayesNet:
             ValueError: if `levels` lacks a variable, or declares it as numeric, or the
                 parents of a variable are text and not a list.
         """
-        mentioned = set(mentioned_in(parents))
+        mentioned = set(mentioned_in(parents, levels))
         unknown = mentioned - set(levels)
         if unknown:
             raise ValueError(
@@ -274,13 +274,18 @@ def read_parents(path: str | os.PathLike) -> dict[str, list[str]]:
     return parents
 
 
-def mentioned_in(parents: Mapping[str, Sequence[str]]) -> list[str]:
+def mentioned_in(parents: Mapping[str, Sequence[str]], levels: Levels) -> list[str]:
     """Return all variables in a mapping from a variable to its parents, each once."""
+    of_type(Mapping, "give a schema, or the levels of each variable", levels=levels)
     remedy = "give a list of the parents of each variable by its name"
     of_type(Mapping, remedy, parents=parents)
     groups = [*parents.values()]
-    if any(isinstance(group, str) for group in groups):
-        raise ValueError(f"`parents` must be lists of names, got text: {remedy}.")
+    for x in groups:
+        if isinstance(x, str) or not isinstance(x, Iterable):
+            found = "text" if isinstance(x, str) else type(x).__name__
+            raise ValueError(
+                f"`parents` must be lists of names, got {found}: {remedy}."
+            )
     return [*dict.fromkeys([*parents, *(name for group in groups for name in group)])]
 
 

@@ -199,12 +199,12 @@ def _tables(
 ) -> Iterator[tuple[sources.Part, sources.Table]]:
     """Yield tables or arrays of records, each with the part that it comes from."""
     names = [variable.name for variable in wanted]
-    ignored = ignored_names(ignore)
+    known = known_names(known, ignore)
     for part in sources.parts(source):
         if not (
             isinstance(part, sources.InMemoryTable) and sources.is_array(part.table)
         ):
-            check_columns(part, names, known | ignored)
+            check_columns(part, names, known)
         for table in part.read(names):
             yield part, table
 
@@ -212,12 +212,20 @@ def _tables(
 _ONE_COLUMN = " It has one column: the cells of a CSV line are separated by commas."
 
 
-def ignored_names(ignore: str | Collection[str]) -> set[str]:
-    """Return the names of columns to ignore, given as one name or several."""
-    if isinstance(ignore, str):
-        return {ignore}
+def known_names(declared: set[str], ignore: str | Collection[str]) -> set[str]:
+    """Return the declared names of columns and those to ignore, one or several.
+
+    Raises:
+        ValueError: if a declared column is to be ignored.
+    """
     of_type(Collection, "name the columns to ignore, or '*' for all", ignore=ignore)
-    return {*ignore}
+    ignored = {ignore} if isinstance(ignore, str) else {*ignore}
+    for name in sorted(declared & ignored):
+        raise ValueError(
+            f"`ignore` must not name a column that is used, got {name!r:.80}: leave it "
+            "out of the schema or the network to release nothing of it."
+        )
+    return declared | ignored
 
 
 def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:

@@ -12,7 +12,7 @@ from jaxtyping import Int64
 from dpjax.data import sources
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
-from dpjax.data.encoding import check_columns, encode_batches, ignored_names
+from dpjax.data.encoding import check_columns, encode_batches, known_names
 from dpjax.data.multiplicities import MOST, Multiplicities
 from dpjax.data.sources.queries import Query, as_query
 from dpjax.tables.layout import TableLayout, maximal_groups
@@ -104,7 +104,7 @@ def grouped_by_engine(
     if query is None:
         return None
     names = [variable.name for variable in variables]
-    check_columns(query, names, {*names, *ignored_names(ignore)})
+    check_columns(query, names, known_names({*names}, ignore))
     if not query.can_group(names):
         return None
     count = next(x for x in map("n{}".format, itertools.count()) if x not in names)

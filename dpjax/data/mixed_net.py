@@ -77,7 +77,9 @@ class MixedNet:
             ValueError: if `levels` lacks a variable, a numeric variable is a parent,
                 none is numeric, or as for `BayesNet`.
         """
-        found = {name: _variable(name, levels) for name in mentioned_in(parents)}
+        found = {
+            name: _variable(name, levels) for name in mentioned_in(parents, levels)
+        }
         numeric = {name for name in found if isinstance(found[name], Interval)}
         for child, group in parents.items():
             for name in (p for p in group if p in numeric):
@@ -144,7 +146,7 @@ def network_from(
     levels: Levels, parents: Mapping[str, Sequence[str]]
 ) -> BayesNet | MixedNet:
     """Make a network, which is a `MixedNet` if some of its variables are numeric."""
-    variables = [_variable(name, levels) for name in mentioned_in(parents)]
+    variables = [_variable(name, levels) for name in mentioned_in(parents, levels)]
     numeric = any(isinstance(variable, Interval) for variable in variables)
     return (MixedNet if numeric else BayesNet).from_parents(levels, parents)
 

@@ -10,7 +10,7 @@ wrote lines detects if these lines change or disappear. A new process cannot det
 that the last lines were removed, or that an older state of the file was restored.
 """
 
-__all__ = ["LedgerFile", "is_ledger"]
+__all__ = ["LedgerFile"]
 
 import contextlib
 import errno
@@ -34,19 +34,8 @@ else:
         fcntl = None
 
 _PATIENCE = 60  # seconds
-_START = 1 << 12  # bytes, with the first line
 _INTERVAL = 0.005  # a charge takes about as long
 _LONGEST = 0.25  # pause between attempts: a long wait must not miss every short gap
-
-
-def is_ledger(path: str | os.PathLike) -> bool:
-    """Whether a file begins as one of a ledger; False if there is none."""
-    try:
-        with open(path, "rb") as file:
-            start = file.read(_START)
-    except OSError:
-        return False
-    return any(f'"{name}"'.encode() in start for name in FORMATS)
 
 
 class LedgerFile:

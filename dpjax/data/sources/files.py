@@ -124,6 +124,13 @@ class File(Part):
 
     def _open(self) -> BufferedIOBase:
         compressed = self.path.suffix.lower() == ".gz"
+        with open(self.path, "rb") as file:
+            start = file.read(4)
+        if start == b"PAR1":
+            raise Malformed("it is Parquet: let its name end in .parquet")
+        if start.startswith(b"\x1f\x8b") != compressed:
+            ending = ".csv: it is not" if compressed else ".csv.gz: it is"
+            raise Malformed(f"let its name end in {ending} compressed")
         return gzip.open(self.path) if compressed else open(self.path, "rb")
 
     def _refusal(self, reason: str = "") -> ValueError:
