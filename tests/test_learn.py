@@ -1,5 +1,6 @@
 """A network that is learned: the law and the cost of its edges, and its release."""
 
+import functools
 import itertools
 import json
 import math
@@ -221,6 +222,12 @@ CASES = {
     "concentrated": ({"budget": zcdp_budget("replace-one", rho="0.4")}, ZCDP),
     "concentrated persons": ({"budget": RHO}, ZCDP),
 }
+
+
+@pytest.fixture(autouse=True)
+def fewer_drawn_records(monkeypatch):
+    """To draw a million records for each expected table takes most of a test's time."""
+    monkeypatch.setattr(candidates, "_DRAWN", 1 << 14)
 
 
 @pytest.fixture
@@ -813,9 +820,14 @@ PAIRS_ALTERED = {
 SHARED = {"library", "records", "variables"}
 
 
+@functools.cache
+def text_of_pairs():
+    return paired(mechanism="laplace").to_text()
+
+
 @pytest.fixture
 def of_pairs(with_pairs):
-    return json.loads(paired(mechanism="laplace").to_text())
+    return json.loads(text_of_pairs())
 
 
 @pytest.mark.parametrize("what", PAIRS_ALTERED)
