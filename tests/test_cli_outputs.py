@@ -149,7 +149,27 @@ def test_a_report_has_covariances_without_intervals(tmp_path, rng):
     released = dp.release(statistic, records, epsilon=9, adjacency="replace-one")
     made = dp.exports.report(released)
     table = made.content["results"]["tables"]["covariance"]
-    assert table["index"] == ["0, 0", "0, 1", "1, 0", "1, 1"]
+    assert table["index"] == ["a, a", "a, b", "b, a", "b, b"]
     assert "lower" not in table
     assert table["mean"][0] == pytest.approx(1 / 3, abs=0.1)
     assert "covariance" in made.to_html()
+
+
+@pytest.mark.parametrize(
+    ("family", "variables", "parameter", "wanted"),
+    [
+        ("linear-regression", "abc", "weights", ["a", "b"]),
+        ("categorical", "t", "parameter", ["low", "mid", "high"]),
+        ("gaussian", "a", "mean", None),
+    ],
+)
+def test_a_report_names_what_the_numbers_of_a_family_are_of(
+    family, variables, parameter, wanted, rng
+):
+    levels = {"t": dp.Variable("t", ("low", "mid", "high"))}
+    known = tuple(levels.get(x) or dp.Interval(x, 0, 1) for x in variables)
+    statistic = dp.statistics.Sufficient.of(family, known, "replace-one")
+    records = {x: rng.choice(["low", "high"] if x == "t" else 2, 90) for x in variables}
+    released = dp.release(statistic, records, epsilon=9, adjacency="replace-one")
+    tables = dp.exports.report(released).content["results"]["tables"]
+    assert tables[parameter].get("index") == (wanted or [""])

@@ -240,6 +240,15 @@ WRONG_TYPES = {
         lambda: called.BayesNet.from_parents(3, {}),
         "`levels` must be a Mapping, got int: give a schema",
     ),
+    "the target of a family": (
+        lambda: Sufficient.of(
+            "linear-regression",
+            [dp.Interval(x, 0, 1) for x in "xy"],
+            "replace-one",
+            target="y",
+        ),
+        "`options` must be parameters of the family linear-regression, got target",
+    ),
     "a list of parents": (
         lambda: called.BayesNet.from_parents(SCHEMA, [1]),
         "`parents` must be a Mapping, got list: give a list of the parents",

@@ -54,6 +54,7 @@ def test_predictions_are_those_of_the_release(table):
     assert made.released_.guarantee().numbers == {"epsilon": 1}
     found = made.predict_proba(X)
     fitted: Any = dp.posterior(made.released_)
+    np.testing.assert_array_equal(made.predict_log_proba(X), np.log(found))
     wanted = fitted.predict_proba(X, "class")
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
     assert (made.predict(X) == made.classes_[found.argmax(axis=1)]).all()

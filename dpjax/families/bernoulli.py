@@ -100,7 +100,7 @@ class Bernoulli(SumFamily):
         if lower != (0,) or upper != (1,):
             raise ValueError(
                 f"`upper` must be 1, for one column of two levels, got {upper}: "
-                "`Categorical` takes more levels."
+                "the family categorical takes more levels."
             )
         return cls(**options)
 

@@ -151,7 +151,7 @@ class Gaussian(MomentFamily):
         if len(upper) != 1:
             raise ValueError(
                 f"`upper` must be of one column, got {len(upper)}: "
-                "`MultivariateGaussian` takes more."
+                "the family multivariate-gaussian takes more."
             )
         return cls(lower[0], upper[0], **options)
 

@@ -111,6 +111,10 @@ class _PrivateClassifier(ClassifierMixin, PrivateEstimator):
         found = np.asarray(self.posterior_.predict_proba(table, self._target), float)
         return found / found.sum(axis=1, keepdims=True)
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the probabilities of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row of X."""
         found = self.predict_proba(X).argmax(axis=1)

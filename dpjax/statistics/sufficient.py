@@ -114,12 +114,21 @@ class Sufficient(FamilyStatistic):
             **options: further parameters of the family, such as `variance`.
 
         Raises:
-            ValueError: if there is no such family or it does not fit the variables.
+            ValueError: if there is no such family, or it does not fit the variables or
+                have the options.
         """
         one_of(tuple(FAMILIES), family=family)
         variables = tuple(all_declared(variables))
         lower, upper = _bounds(variables)
-        made = FAMILIES[family].from_bounds(lower, upper, **options)
+        try:
+            made = FAMILIES[family].from_bounds(lower, upper, **options)
+        except TypeError:
+            if not options:
+                raise
+            raise ValueError(
+                f"`options` must be parameters of the family {family}, got "
+                f"{', '.join(options)}: a regression's target is the last variable."
+            ) from None
         return cls(made, variables, adjacency, units)
 
     @classmethod

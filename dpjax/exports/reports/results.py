@@ -3,7 +3,7 @@
 __all__ = ["Results", "results_of"]
 
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ from dpjax.exports.summaries import columns_of
 from dpjax.mechanisms import MechanismWithLaw
 from dpjax.posteriors import posterior
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts
+from dpjax.statistics import NetworkCounts, Statistic
 
 
 class Results(NamedTuple):
@@ -44,6 +44,8 @@ def results_of(released: Released, level: float) -> Results:
         return found
     fitted = posterior(released)
     columns = {name: [*x] for name, x in columns_of(fitted, level).items()}
+    if labels := _labels(released.statistic):
+        columns["index"] = [_named(index, labels) for index in columns["index"]]
     group, *rest = columns
     tables: dict[str, dict[str, list]] = {}
     for i, name in enumerate(columns[group]):
@@ -60,6 +62,22 @@ def results_of(released: Released, level: float) -> Results:
     )
     aware = "it does not account" if fitted.method == "plug-in" else "it accounts"
     return Results(fitted.method, f"{words}{aware} for the noise.", tables)
+
+
+def _labels(statistic: Statistic) -> list[str]:
+    """Return what the axes of a family's parameters stand for; none of other models."""
+    family = getattr(statistic, "family", None)
+    if family is None:
+        return []
+    variables: Any = statistic.variables
+    if family.categorical:
+        return [str(level) for level in variables[0].levels]
+    names = [variable.name for variable in variables]
+    return names[:-1] if family.predicts else names
+
+
+def _named(index: str, labels: list[str]) -> str:
+    return ", ".join(labels[int(i)] for i in index.split(", ") if i)
 
 
 def _of_event_log(released: Released, level: float) -> Results | None:
