@@ -40,7 +40,7 @@ def test_no_command_overwrites_what_it_reads(command, folder, capsys):
     assert main([*command]) == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
-    assert "`out` must" in message
+    assert "`out` must not be an input or another output" in message
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

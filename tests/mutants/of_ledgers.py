@@ -439,8 +439,8 @@ MUTANTS = (
         "branch left out",
         "command line: an output replaces a release",
         "cli/outputs.py",
-        "            return start + file.read()",
-        "            return start",
+        ".encode() in ends:",
+        ".encode() in ends and new:",
         ("tests/test_cli_outputs.py::test_no_command_overwrites_a_release",),
     ),
     Mutant(

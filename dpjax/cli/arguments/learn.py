@@ -23,7 +23,8 @@ def add(commands) -> None:
     command.number(
         "--degree",
         "largest number of parents of a variable; if absent: 1, 2 or 3, the most for "
-        "which the budget and the number of records are enough",
+        "which the budget and the number of records are enough, or a second parent for "
+        "some variables only",
         None,
     )
     command.common(
