@@ -115,16 +115,19 @@ def test_a_concave_and_a_convex_function_are_bounded_outside(slope, lowest, leng
 def test_leaves_that_are_padded_have_the_same_posterior(n, monkeypatch):
     """As leaves that are computed apart, one for each number of levels."""
     sizes = {"a": 2, "b": 4, "c": 3}
-    levels = {"y": [0, 1], **{x: list(range(k)) for x, k in sizes.items()}}
-    counted = dp.statistics.NetworkCounts(dp.BayesNet.naive_bayes(levels, "y"))
     adjacency = "add-remove" if n is None else "replace-one"
-    noise = dp.mechanisms.DiscreteLaplace.calibrate("3", counted.sensitivity(adjacency))
-    values = np.random.default_rng(0).integers(-2, 20, counted.length)
-    released = dp.Released(jnp.asarray(values, jnp.int32), counted, noise, n)
     found = []
     for most in (8, 1):
         monkeypatch.setattr(components, "_MOST_PADDING", most)
-        jax.clear_caches()
+        target = f"y{most}"  # programs of the other network are kept by its names
+        levels = {target: [0, 1], **{x: list(range(k)) for x, k in sizes.items()}}
+        net = dp.BayesNet.naive_bayes(levels, target)
+        counted = dp.statistics.NetworkCounts(net)
+        noise = dp.mechanisms.DiscreteLaplace.calibrate(
+            "3", counted.sensitivity(adjacency)
+        )
+        values = np.random.default_rng(0).integers(-2, 20, counted.length)
+        released = dp.Released(jnp.asarray(values, jnp.int32), counted, noise, n)
         (star,) = components.stars(counted.network)
         assert len(star.leaves) == (1 if most == 8 else 3)
         made = exact_posterior(released)
