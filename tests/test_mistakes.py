@@ -11,6 +11,7 @@ import pytest
 
 import dpjax as dp
 from dpjax import exports
+from dpjax.chains import charge
 from dpjax.statistics import Sufficient
 
 SECRET = "s3cret"
@@ -154,6 +155,7 @@ NET = dp.BayesNet.from_parents(SCHEMA, {"x": [], "y": ["x"]})
 ROWS = {"x": ["a", "b", "b"], "y": ["a", "a", "b"]}
 BUDGET = {"epsilon": 1, "adjacency": "replace-one"}
 called: Any = dp
+charge_chains: Any = charge
 exported: Any = exports
 
 
@@ -185,6 +187,10 @@ WRONG_TYPES = {
     ),
     "a path for a ledger to learn": (
         lambda: called.learn(SCHEMA, ROWS, **BUDGET, ledger="l.jsonl"),
+        "`ledger` must be a Ledger, got str",
+    ),
+    "a path for a ledger of chains": (
+        lambda: charge_chains("l.jsonl", None, "", ()),
         "`ledger` must be a Ledger, got str",
     ),
     "a path for a ledger to report": (

@@ -35,7 +35,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import brief, one_of, positive
+from dpjax._checks import brief, of_type, one_of, positive
 from dpjax._types import Scalar
 from dpjax.chains.blocks import State
 from dpjax.privacy import (
@@ -103,6 +103,7 @@ def price_of(
 
 def charge(ledger: Ledger, cost: Guarantee, purpose: str, arguments: Any) -> None:
     """Charge a ledger for one run; `ValueError` if `arguments` are traced by JAX."""
+    of_type(Ledger, "open it with `dpjax.Ledger(path=…)`", ledger=ledger)
     refuse_traced(arguments)
     ledger.charge(cost, purpose)
 

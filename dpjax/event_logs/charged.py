@@ -22,7 +22,7 @@ from typing import Any
 
 import equinox as eqx
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import of_type, typed_key, whole
 from dpjax._types import Key, Records, Scalar
 from dpjax.chains import charge, price_of, refuse_prior, table_width
 from dpjax.data.bayes_net import BayesNet
@@ -166,6 +166,7 @@ def charged_hidden_markov(
     cost = update.repeated(updates)
     claim = CLAIM if assume_converged else None
     if ledger is not None:
+        of_type(Ledger, "open it with `dpjax.Ledger(path=…)`", ledger=ledger)
         ledger.require(cost)  # before the records are read
     counts = event_counts(net, records).astype(float)
     if ledger is not None:
