@@ -30,6 +30,7 @@ from dpjax.mechanisms.recipes import RECIPES
 from dpjax.noise import tables
 from dpjax.noise.exact_choice import exponentials
 from dpjax.privacy import (
+    ZCDP,
     ApproximateDP,
     PureDP,
     advanced,
@@ -357,6 +358,23 @@ def test_approximate_costs_of_a_group(k, delta, epsilon):
         assert whole.per_record().of_group(k).fits(whole)
     each = person.per_record()
     assert float(each.delta) == pytest.approx(float(row.delta), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        PureDP(TENTH, "add-remove"),
+        ZCDP(TENTH, "add-remove"),
+        *(ApproximateDP(x, TENTH / 9, "add-remove") for x in (TENTH, Fraction(1))),
+    ],
+)
+def test_fewer_rows_of_a_person_cost_less_in_proportion(row):
+    """So that rows in several parts cost at most what the largest part costs."""
+    most = 5
+    whole = row.of_group(most).numbers
+    for k in range(1, most):
+        part = row.of_group(k).numbers
+        assert all(part[x] <= Fraction(k, most) * whole[x] for x in whole)
 
 
 def test_the_delta_of_a_group_is_reached():

@@ -241,3 +241,19 @@ def test_columns_of_a_frame_may_have_any_name():
     for table in (frame, pl.DataFrame(frame), duckdb.from_arrow(pa.table(frame))):
         (records,) = schema.encode_batches(table)
         assert records.tolist() == [[0] * 5, [1] * 5]
+
+
+def test_text_of_a_pandas_that_rounds_otherwise_is_no_number(monkeypatch):
+    """Whose doubles would change with one cell that it takes for text."""
+    text = pd.DataFrame({"x": ["0.1", "  "]})
+    floats = pd.DataFrame({"x": [0.1, None]})
+    series = {"x": text["x"]}
+    tables = (text, series, text.astype("category"), text.astype("string"))
+    later = [read_numbers(x, "x").numbers.tolist() for x in (*tables, floats)]
+    assert str(later) == str([[0.1, math.nan]] * 5)
+    monkeypatch.setattr(pd, "__version__", "3.0.9")
+    for table in tables:
+        with pytest.raises(ValueError, match="`table` must have numbers in 'x', got"):
+            read_numbers(table, "x")
+    for table in (floats, {"x": ["0.1", "  "]}, pl.DataFrame({"x": ["0.1", "  "]})):
+        assert str(read_numbers(table, "x").numbers.tolist()) == "[0.1, nan]"

@@ -294,3 +294,15 @@ def test_a_table_without_names_or_the_column_is_refused():
     assert kept({"x": [0], "y": [0], "p": [1]}, 1, ignore="y").total() == 1
     with pytest.raises(ValueError, match="must hold only declared levels"):
         kept({"x": [5], "p": [1]}, 1)
+
+
+def test_a_part_is_refused_with_persons():
+    """A person may have rows in each part, of which the ledger charges the largest."""
+    ledger = dp.Ledger(1, adjacency="add-remove", contributions=1)
+    net = dp.BayesNet.from_parents(SCHEMA, {"x": []})
+    table, options = table_of(ROWS), {"id": "p", "part": "north", "ledger": ledger}
+    with pytest.raises(ValueError, match="`part` must be left out with `id`"):
+        dp.release(net, table, epsilon=1, contributions=1, **options)
+    with pytest.raises(ValueError, match="`part` must be left out with `id`"):
+        dp.learn(SCHEMA, table, epsilon=1, contributions=1, **options)
+    assert ledger.spent == 0

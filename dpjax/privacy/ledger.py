@@ -159,7 +159,10 @@ class Ledger(Unpickled):
             part: public name of the part of the table from which alone the release is
                 drawn. Parts have no record in common, and it is public which part a
                 record is in: a replaced record stays in its part. Of several parts,
-                only the largest sum of charges counts. None: the whole table.
+                only the largest sum of charges counts. None: the whole table. For a
+                person with up to k rows, k rows are those in all parts together, and
+                `cost` is that of k rows by group privacy (`Guarantee.of_group`), so
+                that fewer rows cost less.
 
         Raises:
             ValueError: if the cost is invalid, as in `require`; nothing is charged.

@@ -120,7 +120,7 @@ def learn(
         scores by the error of an earlier release.
     """
     budget = budget_for(schema, epsilon, adjacency, contributions, budget, ledger)
-    refuse_part(part, ledger)
+    refuse_part(part, ledger, id)
     net, facts = _without_edges(schema), about_of(about)
     plans = plans_of(net, budget, degree, mechanism)
     if ledger is not None:

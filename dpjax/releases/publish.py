@@ -137,7 +137,7 @@ def release(
             "and with `weights`, as the largest weight."
         )
     budget = budget_for(what, epsilon, adjacency, contributions, budget, ledger)
-    refuse_part(part, ledger)
+    refuse_part(part, ledger, id)
     k, facts = budget.contributions, about_of(about)
     recipe = recipe_of(noise_for(what, budget) if mechanism is None else mechanism)
     sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
@@ -189,10 +189,19 @@ def _tried(make: Callable[..., ExactMechanism], public: bool) -> ExactMechanism:
         raise
 
 
-def refuse_part(part: str | None, ledger: Ledger | None) -> None:
-    """Raise `ValueError` if a part is given without a ledger."""
+def refuse_part(part: str | None, ledger: Ledger | None, id: str | None) -> None:
+    """Raise `ValueError` if a part is given without a ledger, or with persons.
+
+    The ledger charges the largest part. A person may have rows in all parts, of which
+    each is cut to `contributions` rows without a look at the others.
+    """
     if part is not None and ledger is None:
         raise ValueError("`part` must be given with a `ledger`, got one without.")
+    if part is not None and id is not None:
+        raise ValueError(
+            "`part` must be left out with `id`, since a person may have rows in "
+            "several parts: charge the whole table."
+        )
 
 
 def budget_for(

@@ -32,6 +32,22 @@ MUTANTS = (
         _MADE,
     ),
     _fault(
+        "budget not charged",
+        "persons: each part of the table has k rows of a person",
+        _PUBLISH,
+        "if part is not None and id is not None:",
+        "if False:",
+        _CUTS + "test_a_part_is_refused_with_persons",
+    ),
+    _fault(
+        "record read by others",
+        "columns: text of a pandas that rounds decimals otherwise",
+        "data/sources/encoded_columns.py",
+        "if not rounds_decimals(cells) and any(",
+        "if not rounds_decimals(values) and any(",
+        "tests/test_frames.py::test_text_of_a_pandas_that_rounds_otherwise_is_no_number",
+    ),
+    _fault(
         "ε doubled",
         "persons: k forgotten in the cost of one row",
         _KINDS,

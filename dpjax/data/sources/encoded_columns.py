@@ -30,7 +30,7 @@ from dpjax.data.sources.arrow_columns import (
     from_arrow,
     is_arrow,
 )
-from dpjax.data.sources.frames import as_arrow, categories_of
+from dpjax.data.sources.frames import as_arrow, categories_of, rounds_decimals
 from dpjax.data.sources.in_memory import Table
 
 _BLOCK = 1 << 13  # cells that a processor's cache holds
@@ -95,12 +95,23 @@ def _has_cells(column: Any) -> bool:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
-    column = _column(table, name)
+    """Read one column as numbers, which `dpjax.data.intervals.number` defines.
+
+    Text of a pandas that rounds decimals otherwise than Python is refused: one cell
+    that pandas takes for text makes text of all others, which are then rounded anew.
+    """
+    cells = _cells_of(table, name)
+    column = as_arrow(cells)
     plain = _plain_numbers(column, name)
     if plain is not None:
         return Numbers(plain, [])
     values, places = _from_column(column, name)
+    if not rounds_decimals(cells) and any(isinstance(x, str) for x in values):
+        raise ValueError(
+            f"`table` must have numbers in {name!r:.80}, got text in a frame of pandas "
+            "before 3.1, which rounds some decimals otherwise: use a later pandas, or "
+            "give the path of the file."
+        )
     numbers = [number(value) for value in values]
     others = []
     if None in numbers:
@@ -110,6 +121,10 @@ def read_numbers(table: Table, name: str) -> Numbers:
 
 
 def _column(table: Table, name: str) -> Any:
+    return as_arrow(_cells_of(table, name))
+
+
+def _cells_of(table: Table, name: str) -> Any:
     found = []
     with contextlib.suppress(Exception):  # classes of tables raise anything
         found.append(table[name])
@@ -120,7 +135,7 @@ def _column(table: Table, name: str) -> Any:
         )
     if isinstance(found[0], _CELLS):  # iterating over text would give its characters
         raise ValueError(_ONE_CELL.format(name))
-    return as_arrow(found[0])
+    return found[0]
 
 
 def _array(column: Any, name: str) -> np.ndarray:

@@ -4,9 +4,10 @@ A column is handed over through Arrow where its type is fixed. A column of Pytho
 objects never is: Arrow would infer its type from all records.
 """
 
-__all__ = ["as_arrow", "categories_of"]
+__all__ = ["as_arrow", "categories_of", "rounds_decimals"]
 
 import contextlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.arrow_columns import is_arrow
 
+_ROUNDS = (3, 1)  # the first pandas that makes the nearest double of every decimal
 _OF_POLARS = {"Object", "Int128", "UInt128"}  # Arrow has none, older polars crashes
 
 
@@ -22,8 +24,7 @@ def as_arrow(column: Any) -> Any:
 
     Any other column is returned as it is, or as a list of its objects.
     """
-    if hasattr(type(column), "to_native"):  # the wrapper would hand over objects too
-        column = column.to_native()
+    column = _unwrapped(column)  # the wrapper would hand over objects too
     dtype = getattr(column, "dtype", None)
     if str(dtype) in _OF_POLARS and hasattr(column, "to_list"):
         return column.to_list()
@@ -38,11 +39,29 @@ def as_arrow(column: Any) -> Any:
     return column
 
 
+def rounds_decimals(column: Any) -> bool:
+    """Whether the package of a column makes the nearest double of every decimal.
+
+    pandas before 3.1 makes another one of some decimals, unless the column is text.
+    """
+    column = _unwrapped(column)
+    if type(column).__module__.partition(".")[0] != "pandas":
+        return True
+    major, minor, *_ = sys.modules["pandas"].__version__.split(".")
+    return (int(major), int(minor)) >= _ROUNDS
+
+
 def categories_of(column: Any) -> tuple[np.ndarray, Any] | None:
     """Return the codes and the categories of a categorical column of pandas."""
     cells = getattr(column, "array", column)
     codes, categories = (getattr(cells, x, None) for x in ("codes", "categories"))
     return (codes, categories) if isinstance(codes, np.ndarray) else None
+
+
+def _unwrapped(column: Any) -> Any:
+    if hasattr(type(column), "to_native"):
+        column = column.to_native()
+    return column
 
 
 def _handed_over(cells: Any) -> Any:
