@@ -1,7 +1,7 @@
 """The unit of protection: one row, or all rows of a person who has at most k.
 
 Group privacy gives the cost for a person from the cost for one row: a data set becomes
-its neighbour in k steps, each of which changes one row (`docs/proofs.md`, section 1).
+its neighbour in k steps, each of which changes one row (`docs/proofs.md`, L4).
 """
 
 __all__ = ["Unit", "per_row", "rows_of", "unit_of"]
