@@ -90,7 +90,8 @@ COMMON: dict[str, dict[str, Any]] = {
     "--part": {
         "metavar": "NAME",
         "help": "part of the ledger's table that this table is; parts have no record "
-        "in common, and of several only the largest sum of charges counts",
+        "in common, and of several only the largest sum of charges counts; not with "
+        "--id",
     },
     "--prior": {"help": "Dirichlet parameter of a cell (default: 1)"},
     "--ignore": {
