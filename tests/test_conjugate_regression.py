@@ -1,5 +1,7 @@
 """Regression posteriors: least squares, textbook errors, intervals, ridge."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,6 +10,7 @@ import pytest
 from scipy import stats
 
 from dpjax.families import KnownNoiseParameters, LinearRegression
+from dpjax.families.marginal_laws import StudentLaw, gamma_law, mixture_quantile
 from tests.helpers.families import fit, random_records
 from tests.helpers.statistical import assert_follows
 
@@ -52,6 +55,40 @@ def test_weights_have_the_spread_of_textbooks(line, key):
         for name in ("intercept", "weights", "variance"):
             below = np.mean(np.asarray(draws[name], float) < low[name], axis=0)
             np.testing.assert_allclose(below, q, atol=0.015)  # 5 standard errors
+
+
+@pytest.mark.parametrize("wrong", [[[1.0]], [[1.0, 2.0, 3.0]]])
+def test_rows_have_a_number_for_each_feature(line, wrong):
+    posterior = fit(LINE, line[0])
+    for ask in (posterior.predict, posterior.interval):
+        with pytest.raises(ValueError, match="`features` must be rows of 2 numbers"):
+            ask(np.array(wrong))
+
+
+def test_the_quantile_of_a_mixture_is_where_its_distribution_function_is_q(rng):
+    shape, rate = rng.gamma(2, 3, (300, 4)) + 0.1, rng.gamma(2, 0.1, (300, 4))
+    laws = {
+        "t": StudentLaw(100 * rng.normal(size=(300, 4)), rate, 3 + shape),
+        "normal, far apart": StudentLaw(1e4 * np.sign(rate - 0.2), rate, None),
+        "gamma": gamma_law(shape, rate),
+    }
+    weights = rng.uniform(size=(300, 1))
+    for law, q in itertools.product(laws.values(), (0.001, 0.025, 0.5, 0.95, 0.9999)):
+        for each in (np.ones((300, 1)), weights):
+            found = mixture_quantile(law, q, each)
+            for x, sign in ((found - 1e-8, -1), (found + 1e-8, 1)):
+                share = (law.cdf(x) * each).sum(axis=0) / each.sum()
+                assert np.all(sign * (share - q) >= -1e-12)
+    calls = []
+
+    class Counted(StudentLaw):
+        def cdf(self, x):
+            calls.append(x)
+            return super().cdf(x)
+
+    centre = rng.normal(120, 5, (300, 4))
+    mixture_quantile(Counted(centre, rng.gamma(3, 4, (300, 1)), 9.0), 0.95)
+    assert len(calls) <= 30  # to halve the interval alone would take 45
 
 
 @pytest.mark.thorough

@@ -235,7 +235,7 @@ def test_counts_become_the_nearest_that_sum_to_n(rng):
         (lambda: MultivariateGaussian((), ()), "got 0 and 0"),
         (lambda: LinearRegression((0.0,), (1.0,), (2.0, 1.0)), "below the upper"),
         (lambda: LinearRegression((), (), (0.0, 1.0)), "must be as long"),
-        (lambda: Bernoulli.from_bounds((0.0,), (2.0,)), "`upper` must be 1"),
+        (lambda: Bernoulli.from_bounds((0.0,), (2.0,)), "`variables` must be one"),
         (lambda: Poisson.from_bounds((0.0,), (2.5,)), "must be 0 and a whole number"),
         (lambda: Categorical.from_bounds((1.0,), (2.0,)), "one column of levels"),
         (lambda: GaussianMean.from_bounds((0.0,), (1.0,)), "`variance` must be given"),

@@ -353,8 +353,13 @@ def test_wrong_questions_get_one_clear_line():
     for ask in (found.predict, found.predict_proba):
         with pytest.raises(ValueError, match="`target` must be one of the network's"):
             ask(EVIDENCE, "q")
-    with pytest.raises(ValueError, match="`target` must be one of the network's"):
-        found.predict_proba(EVIDENCE, "age")
+    for ask in (
+        lambda: found.predict_proba(EVIDENCE, "age"),
+        lambda: found.query("age"),
+        lambda: found.query(["y", "age"]),
+    ):
+        with pytest.raises(ValueError, match="`target` must have levels, got 'age', a"):
+            ask()
     with pytest.raises(ValueError, match="`target` must be a numeric leaf, got 'y'"):
         found.interval(EVIDENCE, "y")
     with pytest.raises(ValueError, match="`level` must be between 0 and 1"):

@@ -226,7 +226,7 @@ SEX = Variable("sex", ("f", "m"))
         ),
         (
             lambda: Sufficient.of("bernoulli", (COUNT,), "add-remove"),
-            "`upper` must be 1",
+            "`variables` must be one",
         ),
         (
             lambda: Sufficient.of("categorical", (COUNT,), "add-remove"),

@@ -24,7 +24,7 @@ from dpjax.releases.released import Released, load
 from dpjax.statistics import FamilyStatistic, TableStatistic
 from dpjax.theory.stealth import calibrated_increment, paper_increment
 
-_CLASSIFIED, _REGRESSED = 1 << 13, 1 << 6  # records at once; intervals take longer
+_CLASSIFIED, _REGRESSED = 1 << 13, 1 << 7  # records at once; intervals take longer
 
 
 def run(options: argparse.Namespace) -> None:

@@ -233,11 +233,12 @@ def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> 
     present = part.names()
     missing = [name for name in names if name not in present]
     if missing:
+        in_file = not isinstance(part, sources.InMemoryTable)
         raise ValueError(
             "`table` must have a column for each variable, got no "
             f"{missing[0]!r:.80}{_in(part.place)}."
             + _ONE_COLUMN
-            * (len(present) == 1 < len(names))
+            * (in_file and len(present) == 1 < len(names))
         )
     unknown = [i for i, name in enumerate(present, start=1) if name not in known]
     if unknown and "*" not in known:  # by number: see `sources.in_memory.check_names`

@@ -59,7 +59,7 @@ class Interval:
             raise ValueError(
                 f"`lower` and `upper` of {self.name!r:.80} must be finite numbers, the "
                 "lower below the upper also in single precision, got "
-                f"{_shown(self.lower)} and {_shown(self.upper)}."
+                f"{_shown(self.lower)} and {_shown(self.upper)}; days take a unit."
             )
         middle = lower + (upper - lower) / 2
         missing = middle if self.missing is None else _bound(self.missing)
@@ -81,7 +81,8 @@ class Interval:
         if not {"lower", "upper"} <= set(declared) <= {"lower", "upper", "missing"}:
             raise ValueError(
                 f"`schema` must declare the number {name!r:.80} by "
-                '{"lower": …, "upper": …} and optionally "missing".'
+                '{"lower": …, "upper": …} and optionally "missing", or with "edges" or '
+                '"bins" for its levels.'
             )
         return cls(name, **declared)
 

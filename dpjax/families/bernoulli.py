@@ -99,7 +99,7 @@ class Bernoulli(SumFamily):
         """Construct the family for one column with lower bound 0 and upper bound 1."""
         if lower != (0,) or upper != (1,):
             raise ValueError(
-                f"`upper` must be 1, for one column of two levels, got {upper}: "
+                "`variables` must be one, with two levels, for the family bernoulli: "
                 "the family categorical takes more levels."
             )
         return cls(**options)

@@ -58,7 +58,7 @@ class Exponential(ClippedFamily):
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "Exponential":
         """Construct the family from the bounds of one column."""
         if len(upper) != 1:
-            raise ValueError(f"`upper` must be of one column, got {len(upper)}.")
+            raise ValueError(f"`variables` must be of one column, got {len(upper)}.")
         return cls(upper[0], lower[0], **options)
 
     @property

@@ -150,7 +150,7 @@ class Gaussian(MomentFamily):
         """Construct the family from the bounds of one column."""
         if len(upper) != 1:
             raise ValueError(
-                f"`upper` must be of one column, got {len(upper)}: "
+                f"`variables` must be of one column, got {len(upper)}: "
                 "the family multivariate-gaussian takes more."
             )
         return cls(lower[0], upper[0], **options)

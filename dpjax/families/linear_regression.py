@@ -99,7 +99,7 @@ class LinearRegression(RegressionGrid):
         """Construct the family for features and, as the last column, the target."""
         if len(upper) < 2:
             raise ValueError(
-                "`upper` must be of at least two columns, features and the target, got "
+                "`variables` must be at least two columns, the target is the last, got "
                 f"{len(upper)}."
             )
         return cls(lower[:-1], upper[:-1], (lower[-1], upper[-1]), **options)
@@ -259,9 +259,23 @@ class LinearRegression(RegressionGrid):
         features = log_features(moments, n, sds, self.columns + 8.0, strength)
         return targets + log_normaliser(prior) + features
 
+    def features(self, values: Any) -> Float[Array, "n f"]:
+        """Return rows of features as floats, one number for each feature of the family.
+
+        Raises:
+            ValueError: if the rows do not have this length.
+        """
+        rows, width = array_of(values, "features").astype(float), len(self.lower)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(
+                f"`features` must be rows of {width} numbers, a number a feature, got "
+                f"an array of shape {rows.shape}."
+            )
+        return rows
+
     def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
         """Return centred features, after a column of ones if there is an intercept."""
-        rows = array_of(features, "features").astype(float)
+        rows = self.features(features)
         rows = rows - jnp.asarray(self.centre[:-1])[None, :]
         if not self.intercept:
             return rows

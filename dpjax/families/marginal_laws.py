@@ -19,6 +19,9 @@ import numpy as np
 
 from dpjax._later import special
 
+_MOST_STEPS, _SLACK = 60, 8  # at most `_SLACK` more than halving the interval
+_PRECISION = 1e-13  # relative to the ends
+
 HostArray = np.ndarray | np.float64
 """A NumPy array or number in double precision, as SciPy returns it."""
 
@@ -81,15 +84,39 @@ def mixture_quantile(law: Law, q: float, weights: HostArray | None = None) -> Ho
 
     The weights have the components on the first axis, and may be different for the
     entries of further axes. None means equal weights.
+
+    The quantile is between the least and the largest quantile of a component. The
+    search takes at most a few steps more than halving this interval would, and far
+    fewer where the mixture is smooth.
+
+    Reference:
+        Oliveira & Takahashi (ACM TOMS 47, 2020), the ITP method.
     """
+
+    def excess(values: HostArray) -> HostArray:
+        each = law.cdf(values)
+        if weights is None:
+            return each.mean(axis=0) - q
+        return (each * weights).sum(axis=0) / weights.sum(axis=0) - q
+
     ends = law.ppf(q)
     low, high = ends.min(axis=0), ends.max(axis=0)
-    for _ in range(60):
+    under, over = excess(low), excess(high)
+    width, least = high - low, _PRECISION * (np.abs(low) + np.abs(high) + high - low)
+    for step in range(_MOST_STEPS):
+        if np.all(high - low <= least):
+            break
         middle = (low + high) / 2
-        each = law.cdf(middle)
-        if weights is None:
-            below = each.mean(axis=0) < q
-        else:
-            below = (each * weights).sum(axis=0) < q * weights.sum(axis=0)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        with np.errstate(all="ignore"):
+            line = (over * low - under * high) / (over - under)
+            beyond = np.maximum(0.2 * (high - low) ** 2 / width, least / 4)
+        line = np.where((line > low) & (line < high), line, middle)
+        far = beyond > np.abs(middle - line)
+        guess = np.where(far, middle, line + np.sign(middle - line) * beyond)
+        room = np.maximum(width * 2.0 ** (_SLACK - step) - (high - low) / 2, 0)
+        guess = np.clip(guess, middle - room, middle + room)
+        found = excess(guess)
+        below = found < 0
+        under, over = np.where(below, found, under), np.where(below, over, found)
+        low, high = np.where(below, guess, low), np.where(below, high, guess)
     return (low + high) / 2

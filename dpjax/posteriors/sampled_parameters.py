@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import array_of, typed_key
+from dpjax._checks import typed_key
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.families import Family
@@ -88,7 +88,7 @@ class SampledParameters(FamilyPosterior):
         family = self._family
         if family is None or not family.predicts:
             raise self._no_regression()
-        rows, drawn = array_of(features, "features").astype(float), self.parameters()
+        rows, drawn = family.features(features), self.parameters()
         offset = drawn.get("intercept", jnp.zeros(len(self.samples)))
         return offset[:, None] + matmul(drawn["weights"], rows.T)
 

@@ -156,7 +156,7 @@ class MixedPosterior(Posterior):
             ValueError: if `target` is no categorical variable, or the records do not
                 fit the network.
         """
-        group = (self.discrete.net.index(target),)
+        group = self._levels_of(target)
         return jax.nn.softmax(self._log_joint(records, group, target), axis=-1)
 
     def query(
@@ -172,7 +172,7 @@ class MixedPosterior(Posterior):
         Returns:
             For each record, with one axis for each target.
         """
-        group = indices(self.discrete.net, target)
+        group = self._levels_of(target)
         logs = self._log_joint(evidence, group)
         sizes = [self.discrete.net.sizes[i] for i in group]
         return jax.nn.softmax(logs, axis=-1).reshape(-1, *sizes)
@@ -259,6 +259,15 @@ class MixedPosterior(Posterior):
         codes, values = self.statistic.split_records(encoded)
         missing = jnp.asarray([[leaf.missing for leaf in self.net.leaves]], float)
         return codes, jnp.where(jnp.isnan(values), missing, values)
+
+    def _levels_of(self, target: Any) -> tuple[int, ...]:
+        for name in self.leaves:
+            if name == target or (isinstance(target, list | tuple) and name in target):
+                raise ValueError(
+                    f"`target` must have levels, got {name!r:.80}, a number: use "
+                    "`predict` or `interval`."
+                )
+        return indices(self.discrete.net, target)
 
     def _rows(self, records: Records | Table, leaf: str) -> Float[Array, "n r"]:
         """Return probabilities of the rows of a leaf's parents, given each record."""
