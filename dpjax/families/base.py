@@ -84,6 +84,20 @@ class Family(OnGrid):
         """Number of columns of a record."""
         return len(self.bounds)
 
+    def features(self, values: Any) -> Float[Array, "n f"]:
+        """Return rows of a regression's features as floats, without the last column.
+
+        Raises:
+            ValueError: if the rows have another length.
+        """
+        rows, width = array_of(values, "features").astype(float), self.columns - 1
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(
+                f"`features` must be rows of {width} numbers, a number a feature, got "
+                f"an array of shape {rows.shape}."
+            )
+        return rows
+
     @property
     def dimension(self) -> int:
         """Number of components of the statistic S(x)."""

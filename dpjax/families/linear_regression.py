@@ -13,7 +13,6 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import array_of
 from dpjax._products import matmul
 from dpjax._types import Scalar
 from dpjax.families.base import Bound, Ends, Number, Total, Truncation
@@ -258,20 +257,6 @@ class LinearRegression(RegressionGrid):
         strength = mean_strength(hyper[2:]) if self.intercept else None
         features = log_features(moments, n, sds, self.columns + 8.0, strength)
         return targets + log_normaliser(prior) + features
-
-    def features(self, values: Any) -> Float[Array, "n f"]:
-        """Return rows of features as floats, one number for each feature of the family.
-
-        Raises:
-            ValueError: if the rows do not have this length.
-        """
-        rows, width = array_of(values, "features").astype(float), len(self.lower)
-        if rows.ndim != 2 or rows.shape[1] != width:
-            raise ValueError(
-                f"`features` must be rows of {width} numbers, a number a feature, got "
-                f"an array of shape {rows.shape}."
-            )
-        return rows
 
     def design(self, features: Real[ArrayLike, "n f"]) -> Float[Array, "n p"]:
         """Return centred features, after a column of ones if there is an intercept."""
