@@ -1,16 +1,22 @@
 """Regression posteriors: least squares, textbook errors, intervals, ridge."""
 
 import itertools
+import math
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from dpjax.families import KnownNoiseParameters, LinearRegression
-from dpjax.families.marginal_laws import StudentLaw, gamma_law, mixture_quantile
+from dpjax.families.marginal_laws import (
+    StudentLaw,
+    gamma_law,
+    inverse_gamma_law,
+    mixture_quantile,
+)
 from tests.helpers.families import fit, random_records
 from tests.helpers.statistical import assert_follows
 
@@ -72,6 +78,8 @@ def test_the_quantile_of_a_mixture_is_where_its_distribution_function_is_q(rng):
         "normal, far apart": StudentLaw(1e4 * np.sign(rate - 0.2), rate, None),
         "gamma": gamma_law(shape, rate),
     }
+    laws["t"].location[:, 0], laws["t"].scale[:, 0] = 2.0, 1.0  # nothing to search
+    laws["t"].degrees[:, 0] = 5.0
     weights = rng.uniform(size=(300, 1))
     for law, q in itertools.product(laws.values(), (0.001, 0.025, 0.5, 0.95, 0.9999)):
         for each in (np.ones((300, 1)), weights):
@@ -79,6 +87,10 @@ def test_the_quantile_of_a_mixture_is_where_its_distribution_function_is_q(rng):
             for x, sign in ((found - 1e-8, -1), (found + 1e-8, 1)):
                 share = (law.cdf(x) * each).sum(axis=0) / each.sum()
                 assert np.all(sign * (share - q) >= -1e-12)
+    endless = inverse_gamma_law(np.array([[1e-4, 3.0], [3.0, 3.0]]), np.ones((2, 1)))
+    found = mixture_quantile(endless, 0.9)
+    assert found[0] == math.inf
+    assert found[1] == pytest.approx(1 / special.gammainccinv(3, 0.9))
     calls = []
 
     class Counted(StudentLaw):

@@ -99,24 +99,24 @@ def mixture_quantile(law: Law, q: float, weights: HostArray | None = None) -> Ho
             return each.mean(axis=0) - q
         return (each * weights).sum(axis=0) / weights.sum(axis=0) - q
 
-    ends = law.ppf(q)
-    low, high = ends.min(axis=0), ends.max(axis=0)
-    under, over = excess(low), excess(high)
-    width, least = high - low, _PRECISION * (np.abs(low) + np.abs(high) + high - low)
-    for step in range(_MOST_STEPS):
-        if np.all(high - low <= least):
-            break
-        middle = (low + high) / 2
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # ends may be equal, or infinite
+        ends = law.ppf(q)
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        under, over, width = excess(low), excess(high), high - low
+        least = _PRECISION * (np.abs(low) + np.abs(high) + width)
+        for step in range(_MOST_STEPS):
+            if np.all(high - low <= least):
+                break
+            middle = (low + high) / 2
             line = (over * low - under * high) / (over - under)
-            beyond = np.maximum(0.2 * (high - low) ** 2 / width, least / 4)
-        line = np.where((line > low) & (line < high), line, middle)
-        far = beyond > np.abs(middle - line)
-        guess = np.where(far, middle, line + np.sign(middle - line) * beyond)
-        room = np.maximum(width * 2.0 ** (_SLACK - step) - (high - low) / 2, 0)
-        guess = np.clip(guess, middle - room, middle + room)
-        found = excess(guess)
-        below = found < 0
-        under, over = np.where(below, found, under), np.where(below, over, found)
-        low, high = np.where(below, guess, low), np.where(below, high, guess)
+            line = np.where((line > low) & (line < high), line, middle)
+            beyond = np.fmax(0.2 * (high - low) ** 2 / width, least / 4)
+            far = ~(beyond <= np.abs(middle - line))
+            guess = np.where(far, middle, line + np.sign(middle - line) * beyond)
+            room = np.fmax(width * 2.0 ** (_SLACK - step) - (high - low) / 2, 0)
+            guess = np.clip(guess, middle - room, middle + room)
+            found = excess(guess)
+            below = found < 0
+            under, over = np.where(below, found, under), np.where(below, over, found)
+            low, high = np.where(below, guess, low), np.where(below, high, guess)
     return (low + high) / 2
