@@ -110,8 +110,8 @@ def mixture_quantile(law: Law, q: float, weights: HostArray | None = None) -> Ho
             middle = (low + high) / 2
             line = (over * low - under * high) / (over - under)
             line = np.where((line > low) & (line < high), line, middle)
-            beyond = np.fmax(0.2 * (high - low) ** 2 / width, least / 4)
-            far = ~(beyond <= np.abs(middle - line))
+            beyond = np.maximum(0.2 * (high - low) ** 2 / width, least / 4)
+            far = ~(beyond <= np.abs(middle - line))  # also if these are NaN
             guess = np.where(far, middle, line + np.sign(middle - line) * beyond)
             room = np.fmax(width * 2.0 ** (_SLACK - step) - (high - low) / 2, 0)
             guess = np.clip(guess, middle - room, middle + room)

@@ -11,6 +11,28 @@ _IN_FAMILY_POSTERIOR = "tests/test_family_posterior.py::"
 
 MUTANTS = (
     Mutant(
+        "NaN let through",
+        "mixtures: a quantile of equal components",
+        "families/marginal_laws.py",
+        "far = ~(beyond <= np.abs(middle - line))",
+        "far = beyond > np.abs(middle - line)",
+        (
+            "tests/test_conjugate_regression.py"
+            "::test_the_quantile_of_a_mixture_is_where_its_distribution_function_is_q",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "regression: a number for all features",
+        "families/base.py",
+        "if rows.ndim != 2 or rows.shape[1] != width:",
+        "if rows.ndim != 2:",
+        (
+            "tests/test_conjugate_regression.py"
+            "::test_rows_have_a_number_for_each_feature",
+        ),
+    ),
+    Mutant(
         "bound loosened",
         "family posterior: a grid beyond its limits",
         _GRIDS,
