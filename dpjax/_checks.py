@@ -9,19 +9,24 @@ __all__ = [
     "brief",
     "of_type",
     "one_of",
+    "parameters_of",
     "positive",
+    "rows_of",
+    "sample_shape",
     "typed_key",
     "whole",
 ]
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+_SHOWN = bool | int | float | Fraction | np.generic | str | None
 
 
 def positive(**values: object) -> None:
@@ -39,7 +44,7 @@ def _require(
 ) -> None:
     for name, value in values.items():
         if not _everywhere(condition, value):
-            if not isinstance(value, bool | int | float | Fraction | np.generic):
+            if not isinstance(value, _SHOWN):
                 # An array may hold exact counts: only its shape is shown.
                 value = f"an array of shape {np.shape(value)} that is not"
             raise ValueError(f"`{name}` must be {what}, got {value}.")
@@ -52,6 +57,8 @@ def _everywhere(condition: Callable[[Any, Any], Any], value: object) -> bool:
         return bool(np.all(condition(np, np.asarray(value))))
     except jax.errors.TracerArrayConversionError:
         pass
+    except TypeError:  # no numbers
+        return False
     try:
         return bool(jnp.all(condition(jnp, value)))
     except jax.errors.TracerBoolConversionError:
@@ -89,6 +96,22 @@ def array_of(numbers: object, name: str) -> jax.Array:
             f"`Schema.encode`, got {type(numbers).__name__}."
         )
     return jnp.asarray(array)
+
+
+def rows_of(width: int, **rows: object) -> jax.Array:
+    """Convert rows of numbers, given by keyword, to a JAX array with `width` columns.
+
+    Raises:
+        ValueError: if a value is not a number, or the rows have another length.
+    """
+    ((name, values),) = rows.items()
+    array = array_of(values, name)
+    if array.ndim != 2 or array.shape[1] != width:
+        raise ValueError(
+            f"`{name}` must be rows of {width} numbers, got an array of shape "
+            f"{array.shape}."
+        )
+    return array
 
 
 def one_of(choices: Sequence[str], **values: object) -> None:
@@ -132,3 +155,41 @@ def typed_key(**keys: object) -> None:
                 f"`{name}` must be a typed key, such as `dpjax.study_key(seed)` "
                 f"or `jax.random.key(seed)`, not a seed or a legacy uint32 array."
             )
+
+
+def sample_shape(key: Any, shape: Any) -> tuple[int, ...]:
+    """Check the arguments of `sample`, and return the shape as a tuple.
+
+    Raises:
+        ValueError: if the key is not typed, or the shape is not a tuple of integers.
+    """
+    typed_key(key=key)
+    try:
+        sizes = tuple(operator.index(size) for size in shape)
+    except TypeError:
+        sizes = (-1,)
+    if min(sizes, default=0) < 0:
+        raise ValueError(
+            "`shape` must be a tuple of integers of at least 0, such as (3,) for 3 "
+            f"draws, got {brief(shape)}."
+        )
+    return sizes
+
+
+def parameters_of(names: Iterable[str], values: object) -> dict[str, Any]:
+    """Return the values that a dictionary of parameters has for `names`, in order.
+
+    Raises:
+        ValueError: if it is not a dictionary, or lacks one of these names.
+    """
+    names = list(names)
+    if isinstance(values, Mapping):
+        got = [f"one without {name!r}" for name in names if name not in values]
+    else:
+        got = [brief(values)]
+    if not isinstance(values, Mapping) or got:
+        raise ValueError(
+            "`values` must be a dictionary in the form that `sample` returns, got "
+            f"{got[0]}."
+        )
+    return {name: values[name] for name in names}

@@ -305,6 +305,8 @@ FAULTY = [
     ({"lower": "2024-01-01", "upper": "2024-01-09", "unit": "year"}, "`unit` of 'x'"),
     ({"lower": "1900-01-01", "upper": "2024-01-09", "unit": "hour"}, "`unit` of 'x'"),
     ({"unit": "day"}, "`schema` must declare the periods of 'x'"),
+    ({"lower": 0, "upper": 9, "edegs": [3]}, "`schema` must declare 'x' by names am"),
+    ({"levels": [1, 2], "mising": 3}, "upper, got 'mising'"),
 ]
 
 

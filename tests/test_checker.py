@@ -471,6 +471,27 @@ def test_an_alteration_is_refused_although_it_is_rehashed(what, version):
         checker.check(json.dumps({**document, "content": content}))
 
 
+def places(node):
+    """Yield every list or dictionary within a node, and the keys of its entries."""
+    keys = node if isinstance(node, dict) else range(len(node))
+    for key in keys:
+        yield node, key
+        if isinstance(node[key], dict | list):
+            yield from places(node[key])
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "x", [], {}], ids=str)
+@pytest.mark.parametrize("name", ["learned-laplace", CHAIN])
+def test_an_entry_of_another_type_ends_in_one_line(name, wrong, tmp_path, capsys):
+    document, path = newest(name), tmp_path / "r.json"
+    for node, key in list(places(document["content"])):
+        before, node[key] = node[key], wrong
+        path.write_text(json.dumps(rehashed(document)))
+        status, printed = checker.main([str(path)]), capsys.readouterr().out
+        assert status == 0 or printed.count("\n") == 1
+        node[key] = before
+
+
 def test_an_entry_beside_the_content_is_refused():
     text = json.dumps(rehashed({**newest(CHAIN), "note": "true"}))
     with pytest.raises(checker.Refused, match="unknown member"):

@@ -490,7 +490,8 @@ def test_schema_drafts_from_names_and_types_alone(folder, capsys):
     frame.to_parquet("t.parquet")
     frame.to_csv("t.csv", index=False)
     (folder / "codes.csv").write_text("code,level\nI,one\nII,two\n")
-    (folder / "record.json").write_text('{"properties": {"c": {"enum": [1, 2]}}}')
+    free = {"c": {"enum": [1, 2]}, "d": {"const": "x"}, "other": {"const": 1}}
+    (folder / "record.json").write_text(json.dumps({"properties": free}))
     public = ["--codes", "e=codes.csv", "--json-schema", "record.json", "--ignore", "d"]
     assert main(["schema", "t.parquet", "--out", "s.json", *public]) == 0
     assert json.loads((folder / "s.json").read_text())["variables"] == {
@@ -499,13 +500,23 @@ def test_schema_drafts_from_names_and_types_alone(folder, capsys):
         "c": {"levels": [1, 2]},
         "e": {"levels": ["one", "two"], "codes": {"I": "one", "II": "two"}},
     }
-    assert "left to declare: a (lower and upper" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "left to declare: a (lower and upper" in printed
+    assert "not a column, left out: other" in printed
     (folder / "s.json").unlink()
     assert main(["schema", "t.csv", "--out", "s.json"]) == 0
     assert SECRET not in (folder / "s.json").read_text() + capsys.readouterr().out
     (folder / "s.json").unlink()
     assert main(["schema", "t.csv", "--out", "s.json", "--ignore", "*", *public]) == 0
     assert [*json.loads((folder / "s.json").read_text())["variables"]] == ["c", "e"]
+    (folder / "s.json").unlink()
+    capsys.readouterr()
+    given = [*public[:4], "--json"]  # a constant is left to declare
+    assert main(["schema", "t.csv", "--out", "s.json", *given]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [*report["left"]] == ["a", "b", "d"]
+    assert report["absent"] == ["other"]
+    assert "must list at least two" in report["left"]["d"]
     (folder / "s.json").unlink()
     for faulty in (
         *(["--codes", "e"], ["--codes", "z=codes.csv"], ["--codes", "e=none.csv"]),

@@ -181,11 +181,14 @@ def test_states_and_figures_are_written(capsys):
     states = np.asarray(posterior.predict_states())
     with open("s.csv") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["place", "month", "state"]
+    assert list(rows[0]) == ["place", "month", "state", "probability"]
+    chances = np.nanmax(posterior.state_probabilities(), axis=2)
     assert len(rows) == 24
     for row in rows:
         place = ["north", "south"].index(row["place"])
-        assert int(row["state"]) == states[place, int(row["month"]) - 7]
+        month = int(row["month"]) - 7
+        assert int(row["state"]) == states[place, month]
+        assert row["probability"] == f"{chances[place, month]:.4g}"
     for name in ("s.png", "e.png"):
         with open(name, "rb") as file:
             assert file.read(4) == b"\x89PNG"

@@ -65,6 +65,7 @@ def test_no_command_overwrites_a_release(folder, capsys):
     for command in (
         ("release", *NETWORK, *BUDGET),
         ("synthesize", "release.csv", "--n", "2"),
+        ("sample", "release.csv"),  # it may replace other files
     ):
         assert main([*command, "--out", "kept.csv"]) == 2
         assert "`out` must not be a release" in capsys.readouterr().err
@@ -77,13 +78,47 @@ def test_no_command_overwrites_a_release(folder, capsys):
         ("release", *NETWORK, *BUDGET),
         ("learn", *NETWORK[:3], *BUDGET),
         ("schema", "table.csv"),
+        ("synthesize", "release.csv", "--n", "2"),  # a file of records, maybe
     ],
 )
 def test_what_cannot_be_made_again_replaces_no_file(command, folder, capsys):
-    (folder / "edited").write_text("by hand")
-    assert main([*command, "--out", "edited"]) == 2
+    (folder / "edited.csv").write_text("by hand")
+    assert main([*command, "--out", "edited.csv"]) == 2
     assert "`out` must not be a file that exists" in capsys.readouterr().err
-    assert (folder / "edited").read_text() == "by hand"
+    assert (folder / "edited.csv").read_text() == "by hand"
+
+
+def test_an_option_is_written_in_full(folder, capsys):
+    """A mistyped one would spend the budget."""
+    command = ["release", *NETWORK, *BUDGET, "--ledger", "spent", "--out", "new.json"]
+    before = (folder / "spent").read_bytes()
+    with pytest.raises(SystemExit):
+        main([*command, "--ignor", "*"])
+    message = "unrecognized arguments: --ignor * (see dpjax release --help)"
+    assert message in capsys.readouterr().err
+    assert (folder / "spent").read_bytes() == before
+
+
+def test_whose_promise_the_number_of_rows_is(folder, capsys):
+    person = ["--adjacency", "add-remove", "--contributions", "2"]
+    command = ["release", *NETWORK, "--epsilon", "1", *person, "--out"]
+    assert main([*command, "promised.json"]) == 0
+    message = capsys.readouterr().err
+    assert "you promise that nobody has more than 2 rows; --id COLUMN keeps" in message
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [f"{line},{'p' if i == 0 else i}" for i, line in enumerate(lines)]
+    (folder / "table.csv").write_text("\n".join(rows))
+    assert main([*command, "cut.json", "--id", "p"]) == 0
+    assert "promise" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_another_separator_is_no_draft_of_one_column(sign, folder, capsys):
+    (folder / "other.csv").write_text(f"x{sign}y\n1{sign}2\n")
+    assert main(["schema", "other.csv", "--out", "draft.json"]) == 2
+    message = capsys.readouterr().err
+    assert "`data` must have cells that are separated by commas, but its" in message
+    assert not (folder / "draft.json").exists()
 
 
 def test_two_outputs_are_two_files(capsys):
@@ -99,7 +134,7 @@ def test_a_level_is_given_once_and_its_name_may_have_an_equals_sign(capsys):
     for given, message in {
         ("a=b=1", "a=b=0"): "`given` must name a variable once, got 'a=b'",
         ("x=w",): "`evidence` must give 'x' one of its levels, which are n, s.",
-        ("z=1",): "`evidence` must name variables of the network, got 'z'",
+        ("z=1",): "`evidence`, or `given`, must name variables of the network",
         ("x",): "`given` must be NAME=LEVEL",
     }.items():
         several = [part for text in given for part in ("--given", text)]
@@ -124,13 +159,33 @@ def test_marginals_have_a_mechanism_of_their_own_by_default():
     for i, budget in enumerate((BUDGET, ("--rho", "0.5", *BUDGET[2:]))):
         command = ["release", *fields, "--order", "2", *budget, "--out", f"{i}.json"]
         assert main(command) == 0
-        assert dp.load(f"{i}.json").statistic.kind == "marginal-contrasts"
+        found = dp.load(f"{i}.json")
+        assert found.statistic.kind == "marginal-contrasts"
+        assert found.mechanism.kind == ("k-norm", "discrete-gaussian")[i]
 
 
 def test_cells_that_are_separated_otherwise_are_explained(folder, capsys):
     (folder / "table.csv").write_text("x;a=b;y\nn;0;0\n")
     assert main(["release", *NETWORK, *BUDGET, "--out", "new.json"]) == 2
     assert "the cells of a CSV line are separated by commas" in capsys.readouterr().err
+
+
+def test_a_list_of_levels_in_a_file_is_explained(folder, capsys):
+    (folder / "list.json").write_text('{"variables": {"y": [0, 1]}}')
+    command = ["release", "table.csv", "--schema", "list.json", *BUDGET]
+    assert main([*command, "--network", "naive-bayes:y", "--out", "new.json"]) == 2
+    assert "'y' is not: levels alone are {\"levels\": [...]}" in capsys.readouterr().err
+
+
+def test_what_an_empty_cell_counts_as_is_said(folder, capsys):
+    numbers = {"variables": {"los": {"lower": 0, "upper": 30}}}
+    (folder / "numbers.json").write_text(json.dumps(numbers))
+    (folder / "numbers.csv").write_text("los,\n1,\n,\n")
+    command = ["release", "numbers.csv", "--schema", "numbers.json", *BUDGET]
+    command += ["--model", "exponential", "--ignore", "", "--out", "new.json"]
+    assert main(command) == 0
+    message = "cells of 'los' without a value count as 15, its `missing` or the middle"
+    assert message in capsys.readouterr().err
 
 
 def test_large_scores_stay_apart():
@@ -140,7 +195,7 @@ def test_large_scores_stay_apart():
     ]  # fmt: skip
 
 
-def test_a_report_has_covariances_without_intervals(tmp_path, rng):
+def test_a_report_has_intervals_of_the_variances_of_a_covariance(tmp_path, rng):
     numbers = tuple(dp.Interval(name, -1, 1) for name in "ab")
     statistic = dp.statistics.Sufficient.of(
         "multivariate-gaussian", numbers, "replace-one"
@@ -150,7 +205,8 @@ def test_a_report_has_covariances_without_intervals(tmp_path, rng):
     made = dp.exports.report(released)
     table = made.content["results"]["tables"]["covariance"]
     assert table["index"] == ["a, a", "a, b", "b, a", "b, b"]
-    assert "lower" not in table
+    assert [x is None for x in table["lower"]] == [False, True, True, False]
+    assert table["lower"][0] < table["mean"][0] < table["upper"][0]
     assert table["mean"][0] == pytest.approx(1 / 3, abs=0.1)
     assert "covariance" in made.to_html()
 

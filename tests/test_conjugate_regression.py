@@ -2,14 +2,17 @@
 
 import itertools
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 
+import dpjax as dp
 from dpjax.families import KnownNoiseParameters, LinearRegression
 from dpjax.families.marginal_laws import (
     StudentLaw,
@@ -17,6 +20,7 @@ from dpjax.families.marginal_laws import (
     inverse_gamma_law,
     mixture_quantile,
 )
+from dpjax.statistics import Sufficient
 from tests.helpers.families import fit, random_records
 from tests.helpers.statistical import assert_follows
 
@@ -69,6 +73,26 @@ def test_rows_have_a_number_for_each_feature(line, wrong):
     for ask in (posterior.predict, posterior.interval):
         with pytest.raises(ValueError, match="`features` must be rows of 2 numbers"):
             ask(np.array(wrong))
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "posterior-sample"])
+def test_features_of_a_table_are_found_by_name(mechanism, rng):
+    """The columns of a table may be in any order, and others are not read."""
+    over = tuple(dp.Interval(name, -1, 1) for name in ("a", "b", "y"))
+    what = Sufficient.of("linear-regression", over, "add-remove")
+    records = rng.uniform(-1, 1, (200, 3))
+    options = {"epsilon": 20, "adjacency": "add-remove", "mechanism": mechanism}
+    found: Any = dp.posterior(dp.release(what, records, **options))
+    table = pd.DataFrame({"y": ["?", "?"], "b": [0.5, None], "a": [-0.5, 2.0]})
+    rows = np.array([[-0.5, 0.5], [2.0, np.nan]])
+    for given in (table, table.to_dict("list"), table[["a", "b"]]):
+        np.testing.assert_array_equal(found.predict(given), found.predict(rows))
+        ends = zip(found.interval(given), found.interval(rows), strict=True)
+        for got, wanted in ends:
+            np.testing.assert_array_equal(got, wanted)
+    for wrong in (table[["y", "b"]], {"a": ["?"], "b": [1.0]}, pd.DataFrame(rows)):
+        with pytest.raises(ValueError, match="`features` must have numbers in a col"):
+            found.predict(wrong)
 
 
 def test_the_quantile_of_a_mixture_is_where_its_distribution_function_is_q(rng):

@@ -515,6 +515,7 @@ RECORDS = np.array([[0, 0], [1, 2], [1, 1], [0, 2]], np.uint8)
 MADE = {**SAMPLERS, **{x: RECIPES[x]() for x in ("laplace", "fourier")}}
 
 
+@pytest.mark.usefixtures("recipes_alone")
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("name", MADE)
 def test_a_release_is_made_for_a_person(name, adjacency, tmp_path):

@@ -72,6 +72,8 @@ def test_other_networks_use_the_point_estimate(key):
     # About 92 % and 50 %: five standard errors of room.
     assert found.noise_aware.coverage > 0.85
     assert found.naive.coverage < 0.65
+    shown = f"0.95 intervals contain the truth: {found.noise_aware.posterior} "
+    assert f"{shown}{found.noise_aware.coverage:.3f}, " in repr(found)
 
 
 @pytest.mark.thorough

@@ -102,6 +102,41 @@ def test_a_cell_of_dask_is_read_as_if_it_was_alone():
             assert not list(moved(of_dask, declared, [1, 1.0, True, "1", "a"]))
 
 
+ONES = ["01", "1.0", "1e0", " 1", "+1", "TRUE", "true", "Infinity", "1" * 16]
+WORDS = ["1", "-7", "0", "True", "False", "x", "1,0", "0x1", "2024-04-30"]
+
+
+@pytest.mark.parametrize("kind", ["string", "category"])
+def test_text_that_dask_may_have_made_from_numbers_is_refused(kind):
+    """Which text a cell is may depend on the other cells of its block."""
+    frames = pytest.importorskip("dask.dataframe")
+    net = network({"levels": [*ONES[:2], *ONES[4:6], *WORDS], "other": "x"})
+
+    def of(cells, id="p"):
+        frame = pd.DataFrame({"x": cells, "person": [id] * len(cells)})
+        frame = frames.from_pandas(frame, npartitions=1)
+        return frame.astype({"x": kind})
+
+    for cell in ONES:
+        assert counted(net, of(["x", cell]), "person") is None
+    counts = counted(net, of(WORDS), "person")
+    assert counts == [0] * 4 + [1] * len(WORDS)
+    options = {"epsilon": 1, "adjacency": "add-remove", "ignore": "*"}
+    with pytest.raises(ValueError, match="`table` must have no text that shows"):
+        dp.release(net, of(["x"], "1.0"), id="person", contributions=1, **options)
+
+
+def test_a_block_of_a_file_of_dask_moves_no_record(tmp_path):
+    """One cell of a block that is no number makes the block's other cells text."""
+    frames = pytest.importorskip("dask.dataframe")
+    net = network({"levels": ["01", "1", "x"]})
+    for last in ("01", "x"):
+        text = "x,y\n" + "x,0\n" * 50 + "01,0\n" * 40 + f"{last},0\n"
+        (tmp_path / "a.csv").write_text(text)
+        table = frames.read_csv(tmp_path / "a.csv", blocksize=205, sample=100)
+        assert counted(net, table) is None
+
+
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_text_of_sqlite_is_text_in_every_encoding(encoding, wrapped):

@@ -1,6 +1,8 @@
 """Posteriors in the forms of other programs agree with the posterior."""
 
+import dataclasses
 import io
+import json
 import pathlib
 import sys
 from typing import Any
@@ -11,7 +13,17 @@ import pandas as pd
 import pytest
 
 import dpjax as dp
-from dpjax.exports import report, to_bif, to_dataframe, to_networkx, to_pgmpy, to_xarray
+from dpjax.event_logs import HiddenMarkovPosterior, log_variables
+from dpjax.exports import (
+    report,
+    to_arviz,
+    to_bif,
+    to_dataframe,
+    to_networkx,
+    to_pgmpy,
+    to_xarray,
+)
+from tests.helpers.event_log import NET as NET_OF_EVENTS
 
 SCHEMA = dp.Schema(
     {
@@ -177,6 +189,48 @@ def test_parameters_of_a_family_have_an_index():
         to_dataframe(posterior, level=95.0)
 
 
+def test_hidden_states_have_the_names_of_the_log():
+    """A chain of four equal draws, in which state 1 has two of the three cells."""
+    tables = np.array([[0.9, 0.1, 0, 0.6, 0.4], [0.2, 0.3, 0.5, 0.3, 0.7]])
+    moves = np.array([[0.75, 0.25], [0.5, 0.5]])
+    region, time, fields = log_variables(NET_OF_EVENTS)
+    paths = np.array([[[0, 1]], [[1, 1]]], np.int8)  # of two regions at two times
+    draws = [np.tile(x, (4, 1, 1, 1)) for x in (paths, tables, [0.1, 0.9], moves)]
+    chains = HiddenMarkovPosterior(
+        jnp.asarray(draws[0]),
+        jnp.asarray(draws[1], float),
+        jnp.asarray(draws[2][:, 0], float),
+        jnp.asarray(draws[3], float),
+        jnp.asarray([[True, True], [True, False]]),
+        fields=(3, 2),
+        trace=None,
+        variables=(region, time, *fields),
+    )
+    states = np.asarray(chains.state_probabilities())
+    np.testing.assert_array_equal(states[:, 0], [[0, 1], [1, 0]])
+    assert np.isnan(states[1, 1]).all()
+    np.testing.assert_array_equal(chains.predict_states(), [[1, 0], [0, -1]])
+    means = to_dataframe(chains).set_index(["variable", "given", "level"])["mean"]
+    expected = {
+        ("kind", "hidden_state = 0", "b"): 0.3,
+        ("dead", "hidden_state = 1", 1): 0.4,
+        ("hidden_state.initial", "", 0): 0.9,
+        ("hidden_state.transition", "hidden_state = 1", 0): 0.25,
+    }
+    for place, mean in expected.items():
+        assert means.loc[place] == pytest.approx(mean)
+    found = to_xarray(chains)
+    assert found["dead"].dims == ("statistic", "hidden_state_level", "dead_level")
+    drawn = to_arviz(dp.study_key(0), chains).posterior
+    assert drawn["kind"].dims == ("chain", "draw", "hidden_state_level", "kind_level")
+    assert next(iter(to_xarray(dataclasses.replace(chains, variables=())))) == "field_0"
+    other = dataclasses.replace(fields[1], name="hidden_state.initial")
+    chains = dataclasses.replace(chains, variables=(region, time, fields[0], other))
+    assert {*chains.mean()} > {"hidden_state.initial", "hidden_state_.initial"}
+    assert [*to_xarray(chains)] == [*chains.mean()]
+    assert [x.shape for x in chains.emissions()] == [(2, 3), (2, 2)]
+
+
 def test_a_graph_has_levels_and_tables(posterior):
     graph = to_networkx(posterior)
     assert {*graph.edges} == {
@@ -215,6 +269,13 @@ def test_matrices_and_numeric_leaves_have_rows_and_reports(name):
     else:
         frame = frame.set_index("parameter")
         found, wanted = frame.loc["mean", "mean"], posterior.mean()["mean"]
-        assert frame.loc["covariance", "lower"].isna().all()
+        lower = frame.loc["covariance"].set_index("index")["lower"]
+        assert lower[["0, 1", "1, 0"]].isna().all()
+        wanted_lower = posterior.quantile(0.025)["variance"]
+        np.testing.assert_allclose(lower[["0, 0", "1, 1"]], wanted_lower, rtol=1e-6)
     np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-6)
-    assert report(released).to_csv().count("\n") == 1 + len(frame)
+    written = report(released)
+    assert written.to_csv().count("\n") == 1 + len(frame)
+    json.dumps(written.content, allow_nan=False)
+    assert repr(written).startswith("Report('")
+    assert written._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')

@@ -303,6 +303,7 @@ def test_every_family_has_a_release_that_is_saved_and_verified(
     dp.posterior(again, noise_aware=False).mean()
 
 
+@pytest.mark.usefixtures("recipes_alone")
 def test_a_release_is_saved_verified_and_charged(tmp_path, capsys):
     ledger = dp.Ledger(2, adjacency="add-remove")
     one = released(ledger=ledger)

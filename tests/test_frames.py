@@ -18,6 +18,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.data.sources import encode_column, encoded_columns, frames, read_numbers
+from dpjax.data.sources.encoded_columns import read_column
 
 VARIABLES = {
     "words": {"levels": ["a", "b", "rest"], "other": "rest", "missing": "gap"},
@@ -245,15 +246,34 @@ def test_columns_of_a_frame_may_have_any_name():
 
 def test_text_of_a_pandas_that_rounds_otherwise_is_no_number(monkeypatch):
     """Whose doubles would change with one cell that it takes for text."""
+
+    class Own(pd.Series):
+        pass
+
     text = pd.DataFrame({"x": ["0.1", "  "]})
     floats = pd.DataFrame({"x": [0.1, None]})
-    series = {"x": text["x"]}
-    tables = (text, series, text.astype("category"), text.astype("string"))
+    same = [text, {"x": text["x"]}, {"x": Own(text["x"])}]
+    tables = (*same, text.astype("category"), text.astype("string"))
     later = [read_numbers(x, "x").numbers.tolist() for x in (*tables, floats)]
-    assert str(later) == str([[0.1, math.nan]] * 5)
-    monkeypatch.setattr(pd, "__version__", "3.0.9")
-    for table in tables:
-        with pytest.raises(ValueError, match="`table` must have numbers in 'x', got"):
-            read_numbers(table, "x")
+    assert str(later) == str([[0.1, math.nan]] * 6)
+    large = [pd.DataFrame({"x": [1, 2**53]}), pd.DataFrame({"x": [0.5, -(2.0**60)]})]
+    assert [read_numbers(x, "x").numbers[1] for x in large] == [2.0**53, -(2.0**60)]
+    refused = "`table` must have no "
+    for earlier in ("2.2.2", "3.0.9"):
+        monkeypatch.setattr(pd, "__version__", earlier)
+        for read in (read_column, read_numbers):
+            for table in tables:
+                with pytest.raises(ValueError, match=f"{refused}text that shows"):
+                    read(table, "x")
+        for table in large:
+            with pytest.raises(ValueError, match=f"{refused}number of at least 2"):
+                read_numbers(table, "x")
     for table in (floats, {"x": ["0.1", "  "]}, pl.DataFrame({"x": ["0.1", "  "]})):
         assert str(read_numbers(table, "x").numbers.tolist()) == "[0.1, nan]"
+    plain = pd.DataFrame(
+        {"x": ["a", "007", "-1", "123456789012345", "nan", "inf", "True"]}
+    )
+    assert read_column(plain, "x").values == [*plain["x"]]
+    for doubtful in ("1.0", "1e3", "1234567890123456", "0.00000000000000005"):
+        with pytest.raises(ValueError, match=f"{refused}text that shows"):
+            read_column(pd.DataFrame({"x": ["a", doubtful]}), "x")

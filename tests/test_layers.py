@@ -129,7 +129,7 @@ NOUNS = {  # abstract classes, and what users hold: any room may ask for them
     *("ExactMechanism", "ParameterMechanism", "Recipe"),
     *("MechanismWithLaw", "MechanismWithJointLaw"),
     *("Guarantee", "Released", "BayesNet", "MixedNet", "Categorical", "Interval"),
-    *("MixedTotals", "NetworkPosterior"),
+    *("MixedTotals", "NetworkPosterior", "Posterior"),
     *("InconsistentRelease", "UnreadableRelease", "Grouped", "Schema"),
 }
 

@@ -260,5 +260,5 @@ def test_each_mistake_gets_a_message():
     waves = FourierCoefficients(over, "add-remove", order=1)
     with pytest.raises(ValueError, match="`statistic` must be contrasts"):
         KNorm.of(waves, budget_of(1, "add-remove"))
-    tables = ["c", *itertools.combinations("abc", 2)]
+    tables = [("c",), *itertools.combinations("abc", 2)]
     assert len(MarginalContrasts.of_tables(over, tables, "add-remove").blocks) == 3

@@ -10,9 +10,12 @@ import polars as pl
 import pytest
 
 import dpjax as dp
-from dpjax import exports
+from dpjax import audits, exports
 from dpjax.chains import charge
-from dpjax.statistics import Sufficient
+from dpjax.families import LinearRegression
+from dpjax.mechanisms import DiscreteLaplace
+from dpjax.privacy import Sensitivity
+from dpjax.statistics import MarginalContrasts, Sufficient
 
 SECRET = "s3cret"
 LEVELS = {"x": ["a", "b"], "age": {"lower": 0, "upper": 90, "edges": [18, 65]}}
@@ -159,6 +162,17 @@ charge_chains: Any = charge
 exported: Any = exports
 
 
+def gaussian(variables: Any):
+    return Sufficient.of("gaussian", variables, "replace-one")
+
+
+NUMBER = dp.Interval("n", 0, 1)
+LINE = LinearRegression((0.0,), (1.0,), (0.0, 1.0))
+GAUSSIAN = gaussian((NUMBER,)).family
+LAPLACE = DiscreteLaplace.calibrate(1, Sensitivity(1, "replace-one"))
+STUDY = dp.study.NetworkExperiment(NET, "x", training=2, adjacency="replace-one")
+
+
 def released(**options) -> Any:
     return dp.release(NET, ROWS, **{**BUDGET, **options})
 
@@ -168,12 +182,13 @@ def fitted() -> Any:
     return dp.posterior(released())
 
 
-def gaussian(variables: Any):
-    return Sufficient.of("gaussian", variables, "replace-one")
-
-
 def plan(what):
     return dp.plan(what, 9, 1, "replace-one", key=dp.study_key(0))
+
+
+def sweep(experiment: Any = lambda key, mechanism, data: data, data=1.0, **options):
+    budgets = {"epsilons": [1], "repeats": 2}
+    return called.sweep(dp.study_key(0), experiment, data, **budgets, **options)
 
 
 WRONG_TYPES = {
@@ -284,6 +299,114 @@ WRONG_TYPES = {
         lambda: fitted().quantile(np.array([0.1, 0.9])),
         "`q` must be between 0 and 1 and one number, got an object of type ndarray.",
     ),
+    "a law that is a dictionary": (
+        lambda: audits.audit_exactly(
+            lambda data: {0: 0.5, 1: 0.5}, [(0, 1)], epsilon=1
+        ),
+        "`law` must return a list that has, for each part of an output, a list of the ",
+    ),
+    "a law that is one list": (
+        lambda: audits.audit_exactly(lambda data: [0.5, 0.5], [(0, 1)], epsilon=1),
+        "`law` must return a list that has, for each part of an output, a list of the ",
+    ),
+    "a number for sizes": (
+        lambda: list(audits.neighbouring(called.study_key, 1, "replace-one")),
+        "`sizes` must be a number for each variable, as in (2, 3), got function.",
+    ),
+    "names for tables": (
+        lambda: MarginalContrasts.of_tables(SCHEMA, ("x", "y"), "replace-one"),
+        "`tables` must be lists of names, got text: give a list of the variables of ",
+    ),
+    "one column of numbers": (
+        lambda: Sufficient.of("gaussian", (NUMBER,), "replace-one").measure(np.ones(3)),
+        "`records` must be rows of 1 numbers, got an array of shape (3,).",
+    ),
+    "counts beyond what a simulation holds": (
+        lambda: LAPLACE.sample(dp.study_key(0), np.array([1 << 40])),
+        "`exact` must be from -2^29 to 2^29: use `draw`.",
+    ),
+    "counts just beyond what a simulation holds": (
+        lambda: LAPLACE.sample(dp.study_key(0), np.array([-(1 << 29) - 1])),
+        "`exact` must be from -2^29 to 2^29: use `draw`.",
+    ),
+    "a number for a sensitivity": (
+        lambda: called.mechanisms.DiscreteLaplace.calibrate(1, 2),
+        "`sensitivity` must be a Sensitivity, got int: give that of the statistic.",
+    ),
+    "a number for a sensitivity in studies": (
+        lambda: called.mechanisms.Laplace(0.1, 2),
+        "`sensitivity` must be a Sensitivity, got int: give that of the statistic.",
+    ),
+    "a sensitivity whose arguments are swapped": (
+        lambda: called.privacy.Sensitivity("replace-one", 1),
+        "`sensitivity` must be positive and finite, got replace-one.",
+    ),
+    "a network whose arguments are swapped": (
+        lambda: called.BayesNet.naive_bayes("x", SCHEMA),
+        "`target` must be a variable of the schema, got Schema",
+    ),
+    "an experiment without its data": (
+        lambda: sweep(experiment=STUDY, data=np.zeros((4, 2), np.uint8)),
+        "`prepare` must be given to `dpjax.sweep` with this experiment: ",
+    ),
+    "a recipe that is not made": (
+        lambda: released(mechanism=called.recipes.Laplace),
+        "`mechanism` must be a recipe, got the class Laplace: make one, `Laplace()`.",
+    ),
+    "a number for a budget": (
+        lambda: released(budget=1),
+        "`budget` must be a guarantee, such as `dpjax.privacy.budget_of(1, ",
+    ),
+    "a class that is no statistic": (
+        lambda: called.statistics.STATISTICS.add(int),
+        "`kind` must be a subclass of `Statistic`, to be added as a statistic, got ",
+    ),
+    "a table for a posterior without names": (
+        lambda: LINE.posterior(LINE.prior()).predict({"x": [0.5]}),
+        "`features` must be an array for this posterior, which has no names of columns",
+    ),
+    "a number for a shape": (
+        lambda: fitted().sample(dp.study_key(0), 3),
+        "`shape` must be a tuple of integers of at least 0, such as (3,) for 3 draws, ",
+    ),
+    "a shape below 0": (
+        lambda: fitted().sample(dp.study_key(0), (2, -1)),
+        "`shape` must be a tuple of integers of at least 0, such as (3,) for 3 draws, ",
+    ),
+    "a number for tables": (
+        lambda: fitted().log_prob(3),
+        "`values` must be a dictionary in the form that `sample` returns, got 3.",
+    ),
+    "tables without one": (
+        lambda: fitted().log_prob({"x": np.ones(2)}),
+        "`values` must be a dictionary in the form that `sample` returns, got one "
+        "without 'y'.",
+    ),
+    "parameters of another family": (
+        lambda: GAUSSIAN.posterior(GAUSSIAN.prior()).log_prob({"mean": 0.0, "sd": 1.0}),
+        "`values` must be a dictionary in the form that `sample` returns, got one "
+        "without 'variance'.",
+    ),
+    "a path for data": (
+        lambda: sweep(data="x.csv"),
+        "`data` must be numbers in arrays, such as the result of `Schema.encode`, ",
+    ),
+    "a name for a mechanism": (
+        lambda: sweep(mechanisms="laplace"),
+        "`mechanisms` must be a mechanism, a function of the epsilons, or a mapping ",
+    ),
+    "a list of mechanisms": (
+        lambda: sweep(mechanisms=[1]),
+        "`mechanisms` must be a mechanism, a function of the epsilons, or a mapping ",
+    ),
+    "a name for an experiment": (
+        lambda: sweep(experiment="naive Bayes"),
+        "`experiment` must be a function, got str.",
+    ),
+    "a switch for progress": (
+        lambda: sweep(progress=True),
+        "`progress` must be a function, got bool.",
+    ),
     "no target": (
         lambda: fitted().query(None),
         "`target` must be one of the network's variables, got None.",
@@ -302,6 +425,16 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_integers_of_numpy_are_integers():
+    sizes: Any = {"repeats": np.int64(4), "block": np.int64(2)}
+    result = dp.sweep(dp.study_key(0), lambda k, m, x: x, 1.0, epsilons=[1], **sizes)
+    assert result["value"].tolist() == [[1.0] * 4]
+    n: Any = np.int64(9)
+    found = dp.plan(NET, n, 1, "replace-one", key=dp.study_key(0), repeats=2)
+    assert found.n == 9
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -364,7 +364,7 @@ def test_wrong_questions_get_one_clear_line():
         found.interval(EVIDENCE, "y")
     with pytest.raises(ValueError, match="`level` must be between 0 and 1"):
         found.interval(EVIDENCE, "age", 1.0)
-    with pytest.raises(ValueError, match="`evidence` must name variables"):
+    with pytest.raises(ValueError, match="`evidence`, or `given`, must name variables"):
         found.query("y", {"q": 1})
     with pytest.raises(ValueError, match="hold only numbers in column 'age'"):
         found.predict_proba({"age": ["old"]}, "y")

@@ -14,6 +14,7 @@ import dpjax as dp
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import Windows, exact_posterior, tree_posterior
+from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.star_sums import StarSums
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
@@ -273,7 +274,7 @@ def test_compiled_code_needs_windows():
     net = BayesNet.naive_bayes({"y": [0, 1], "a": [0, 1]}, "y")
     statistic = NetworkCounts(net)
     noise = DiscreteLaplace.calibrate("2", statistic.sensitivity("replace-one"))
-    with pytest.raises(ValueError, match="`windows` must be given inside compiled"):
+    with pytest.raises(ValueError, match="`windows` must be given to "):
         jax.jit(
             lambda values: (
                 exact_posterior(Released(values, statistic, noise, 600)).first
@@ -333,6 +334,36 @@ def test_marginal_laws_agree_with_moments_and_quantiles(posterior):
     for q in (0.025, 0.5):
         found = posterior.quantile(q)["x1"][1, 0]
         assert abs(law.cdf(found) - q) < 1e-4
+
+
+def test_a_law_is_the_mixture_of_its_beta_laws_also_below_the_least_count():
+    """Two of the totals are below all counts, which have no weight there."""
+    a, whole = 3.5 + np.arange(4), 2.0 + np.arange(6)
+    weights = np.random.default_rng(0).random((6, 4)) * (whole[:, None] > a)
+    weights /= weights.sum()
+    law = CellLaw(*(jnp.asarray(x, float) for x in (weights, a, whole)))
+    for t in (0.1, 0.5, 0.9):
+        b = np.where(weights > 0, whole[:, None] - a, 1)
+        expected = (weights * stats.beta.cdf(t, a, b)).sum()
+        below = float(law.cdf(jnp.asarray(t, float)))
+        assert below == pytest.approx(expected, abs=1e-5)
+        found = law.quantile(jnp.asarray(expected, float))
+        assert float(found) == pytest.approx(t, abs=1e-4)
+
+
+def test_means_are_within_intervals_if_a_level_is_frequent_and_n_private():
+    """The window of its row's total begins below that of its count."""
+    levels = {"ill": [0, 1], "smoker": [0, 1]}
+    net = BayesNet.from_parents(levels, {"ill": [], "smoker": ["ill"]})
+    statistic = NetworkCounts(net)
+    noise = DiscreteLaplace.calibrate("1/5", statistic.sensitivity("add-remove"))
+    values = jnp.asarray([532, 228, 48, 22], jnp.int32)
+    found = exact_posterior(Released(values, statistic, noise, None))
+    lower, mean, upper = found.quantile(0.025), found.mean(), found.quantile(0.975)
+    for name in net.names:
+        assert (lower[name] < mean[name]).all()
+        assert (mean[name] < upper[name]).all()
+        assert (upper[name] - lower[name] < 5 * found.sd()[name]).all()
 
 
 @pytest.mark.thorough

@@ -228,9 +228,9 @@ def test_contradictory_evidence_is_refused(rng):
         ("z", None, "`target` must be one of"),
         ([], None, "`target` must be different"),
         (["a", "a"], None, "`target` must be different"),
-        ("a", {"z": 1}, "`evidence` must name variables"),
+        ("a", {"z": 1}, "`evidence`, or `given`, must name variables"),
         ("a", {"b": 7}, "must hold only declared levels"),
-        ("a", {"other": [1]}, "`evidence` must name"),
+        ("a", {"other": [1]}, "`evidence`, or `given`, must name"),
         ("a", {"b": [0, 1], "c": [1]}, "`evidence` must have columns of one length"),
         ("a", np.zeros((2, 3), np.int32), "`evidence` must be signed integers"),
         ("a", np.full((1, 4), 5, np.int32), "`evidence` must hold indices"),
@@ -298,7 +298,10 @@ def test_the_command_line_predicts_records_with_gaps(files, capsys):
     [
         (["--target", "z"], "`target` must be one of"),
         (["--target", "a", "--given", "b"], "`given` must be NAME=LEVEL"),
-        (["--target", "a", "--given", "z=1"], "`evidence` must name variables"),
+        (
+            ["--target", "a", "--given", "z=1"],
+            "`evidence`, or `given`, must name variables",
+        ),
         (["gaps.csv", "--target", "c", "--given", "a=yes"], "`given` must be left out"),
     ],
 )

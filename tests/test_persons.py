@@ -1,6 +1,7 @@
 """The cut to k rows of a person, over all tiny tables, and whose row a row is."""
 
 import itertools
+import math
 import os
 import time
 from collections import Counter
@@ -17,8 +18,6 @@ from dpjax.data import persons
 from dpjax.data.persons import kept_rows, person_of
 
 SCHEMA = dp.Schema({"x": [0, 1, 2]})
-NUMBERS = dp.Schema({"x": {"lower": -2, "upper": 2}})
-KEYS = [bytes([i]) * 16 for i in range(3)]
 ROWS = list(itertools.product("ab", range(3)))  # person and content
 
 
@@ -26,72 +25,125 @@ def table_of(rows, **more):
     return {"p": [p for p, _ in rows], "x": [x for _, x in rows], **more}
 
 
-def kept(source, k, key=KEYS[0], schema=SCHEMA, **options):
+@pytest.fixture
+def words(monkeypatch):
+    """A function that sets the words of the rows that are read next."""
+
+    def give(values):
+        left = [*values]
+
+        def some(count):
+            given, left[:] = left[:count], left[count:]
+            return np.array(given, np.uint64)
+
+        monkeypatch.setattr(persons, "_words", some)
+
+    return give
+
+
+def kept(source, k, schema=SCHEMA, **options):
     """The multiset of the rows that are kept."""
-    rows = kept_rows(source, list(schema.values()), "p", k, key=key, **options)
+    rows = kept_rows(source, list(schema.values()), "p", k, **options)
     return Counter(map(tuple, rows.tolist()))
 
 
-# --- the lemma ---
+# --- the lemma, and the law ---
 
 
-def cut_of_each(rows, k, key):
-    """What is kept of each person alone, as tables of sorted rows."""
-    for person in sorted({p for p, _ in rows}):
-        own = sorted(row for row in rows if row[0] == person)
-        yield kept(table_of(own), k, key)
+def check_table(rows, k, values, words):
+    """What is kept is what is kept of each person alone, with the same words."""
+    whole, alone = zip(rows, values, strict=True), []
+    for _, own in itertools.groupby(sorted(whole, key=lambda x: x[0][0]), _person):
+        own_rows, own_words = zip(*own, strict=True)
+        words(own_words)
+        alone.append(kept(table_of(own_rows), k))
+        best = sorted(zip(own_words, own_rows, strict=True))[:k]
+        assert alone[-1] == Counter((x,) for _, (_, x) in best)
+    words(values)
+    assert kept(table_of(rows), k) == sum(alone, Counter())
 
 
-def check_table(rows, k, key):
-    alone = list(cut_of_each(rows, k, key))
-    assert all(own.total() <= k for own in alone)
-    assert kept(table_of(rows), k, key) == sum(alone, Counter())
+def _person(row_and_word):
+    return row_and_word[0][0]
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_what_is_kept_of_a_person_depends_on_no_other(k):
+def test_what_is_kept_of_a_person_depends_on_no_other(k, words):
     """All tables of three rows: so one person, added or removed, moves at most k."""
+    orders = itertools.cycle(itertools.permutations([3, 7, 2**64 - 1]))
     for rows in itertools.product(ROWS, repeat=3):
-        check_table(rows, k, KEYS[0])
+        check_table(rows, k, next(orders), words)
 
 
-def test_two_persons_with_too_many_rows():
+def test_two_persons_with_too_many_rows(words):
+    orders = itertools.cycle(itertools.permutations(range(4)))
     for who in sorted(set(itertools.permutations("aabb"))):
         for contents in itertools.product([0, 2], repeat=4):
-            check_table(list(zip(who, contents, strict=True)), 1, KEYS[1])
+            check_table([*zip(who, contents, strict=True)], 1, next(orders), words)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_what_is_kept_in_all_tables_of_four_rows(k, key):
+def test_what_is_kept_in_all_tables_of_four_rows(k, words):
     """In one order and its reverse: three rows are tried in all orders."""
     for rows in itertools.combinations_with_replacement(ROWS, 4):
-        check_table(rows, k, key)
-        check_table(rows[::-1], k, key)
+        for values in itertools.permutations(range(4)):
+            check_table(rows, k, values, words)
+        check_table(rows[::-1], k, values, words)
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_equal_hashes_are_parted_by_content(k, monkeypatch):
-    monkeypatch.setattr(persons, "_hashes", lambda rows, _: np.zeros(len(rows), ">u8"))
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_each_set_of_a_persons_rows_is_as_probable(k, words):
+    """Over all orders of the words; another person's rows have words of their own."""
+    rows, many = [("a", x) for x in range(4)], dp.Schema({"x": list(range(5))})
+    found = Counter()
+    for values in itertools.permutations(range(5)):
+        words(values)
+        of_all = kept(table_of([*rows, ("b", 4)]), k, many)
+        found[frozenset(x for (x,) in of_all if x < 4)] += 1
+    assert {*map(len, found)} == {k}
+    assert set(found.values()) == {math.factorial(5) // math.comb(4, k)}
+
+
+def test_what_is_kept_of_many_persons_is_like_their_rows():
+    """Equal rows of one person, or of several, are kept independently."""
+    share, people, each = 0.3, 2000, 20
+    ill = np.arange(people * each) % each < share * each
+    table = {"p": np.repeat(np.arange(people), each), "x": ill.astype(int)}
+    for k in (1, 3):
+        found = kept(table, k)[(1,)] / (k * people)
+        sd = math.sqrt(share * (1 - share) * (each - k) / (each - 1) / (k * people))
+        assert abs(found - share) < 5 * sd
+
+
+def test_equal_words_are_parted_by_the_order_of_rows(words):
     for rows in itertools.product(ROWS[:3], repeat=3):
-        check_table(rows, k, KEYS[0])
-        found = kept(table_of(rows), k)
-        assert found == Counter((x,) for x in sorted(x for _, x in rows)[:k])
+        words([0] * 3)
+        assert kept(table_of(rows), 1) == Counter([(rows[0][1],)])
+
+
+def test_every_row_has_a_new_secret_word(monkeypatch):
+    asked, random = [], os.urandom
+    monkeypatch.setattr(os, "urandom", lambda n: asked.append(random(n)) or asked[-1])
+    for _ in range(2):
+        kept_rows(table_of(ROWS), list(SCHEMA.values()), "p", 1)
+    assert [len(x) for x in asked] == [8 * len(ROWS)] * 2
+    assert len(set(np.frombuffer(b"".join(asked), np.uint64))) == 2 * len(ROWS)
 
 
 @pytest.mark.parametrize("waiting", [0, 1 << 20])
-def test_batches_and_files_are_cut_as_one_table(waiting, tmp_path, monkeypatch):
+def test_batches_and_files_are_cut_as_one_table(waiting, tmp_path, monkeypatch, words):
     """Also if rows are cut after every batch, before all rows are known."""
     monkeypatch.setattr(persons, "_WAITING", waiting)
     rng = np.random.default_rng(5)
     rows = [("abcd"[person], x) for x, person in enumerate(rng.integers(0, 4, 40))]
     frame = pd.DataFrame(table_of(rows))
     many = dp.Schema({"x": list(range(40))})
-    alone = [
-        kept(table_of([x for x in rows if x[0] == p]), 3, schema=many) for p in "abcd"
-    ]
-    expected = sum(alone, Counter())
+    values = rng.permutation(40).astype(np.uint64)
+    expected = Counter()
+    for person in "abcd":
+        own = sorted((values[x], x) for p, x in rows if p == person)
+        expected += Counter((x,) for _, x in own[:3])
     assert expected.total() == 12
     frame.to_csv(tmp_path / "all.csv", index=False)
     parquet.write_table(pa.table(frame), tmp_path / "all.parquet", row_group_size=7)
@@ -106,8 +158,10 @@ def test_batches_and_files_are_cut_as_one_table(waiting, tmp_path, monkeypatch):
         [frame[:20], pa.table(frame[20:])],
         *(tmp_path / name for name in ("all.csv", "all.parquet", "parts")),
     ):
-        assert kept(source, 3, schema=many) == expected
-    assert kept(frame[::-1], 3, schema=many) == expected
+        words(values)
+        assert kept(source, 3, many) == expected
+    words(values[::-1])
+    assert kept(frame[::-1], 3, many) == expected
 
 
 def test_persons_of_few_rows_keep_them_in_order():
@@ -116,31 +170,6 @@ def test_persons_of_few_rows_keep_them_in_order():
     assert found.tolist() == [[2], [1], [0], [1]]
     assert found.dtype == np.uint8
     assert kept(table_of([]), 2) == Counter()
-
-
-def test_numbers_are_kept_by_what_they_are():
-    """Zero of either sign, and numbers beyond a bound, are one content each."""
-    for k, key in itertools.product([1, 2], KEYS):
-        found = {
-            str(kept({"x": cells, "p": [1, 1, 1]}, k, key, NUMBERS))
-            for cells in (
-                [0.0, 7.0, 1.5], [-0.0, 2.0, 1.5], ["-0", "1e9", "1.5"],
-                [0, 3, Decimal("1.5")],
-            )
-        }  # fmt: skip
-        assert len(found) == 1
-
-
-def test_the_key_decides_and_is_new_for_each_release(monkeypatch):
-    table = table_of([("a", 0), ("a", 1)])
-    chosen = [next(iter(kept(table, 1, bytes([i]) * 16))) for i in range(64)]
-    assert set(chosen) == {(0,), (1,)}
-    asked, random = [], os.urandom
-    monkeypatch.setattr(os, "urandom", lambda n: asked.append(random(n)) or asked[-1])
-    for _ in range(2):
-        kept_rows(table, list(SCHEMA.values()), "p", 1)
-    assert list(map(len, asked)) == [16, 16]
-    assert asked[0] != asked[1]
 
 
 # --- whose row it is ---
@@ -164,8 +193,10 @@ def test_the_key_decides_and_is_new_for_each_release(monkeypatch):
         ("7.5", ["7.5"]),
         ("1.2.3", ["1.2.3"]),
         ("12e45678", ["12e45678"]),
-        ("1" + "0" * 300, ["1e300", Decimal("1e300"), 10**300]),
-        ("9007199254740993", ["9007199254740993.0", Decimal("9007199254740993.0")]),
+        ("1" + "0" * 300, [Decimal("1e300"), 10**300]),
+        ("9007199254740991", ["9007199254740991.0", "9.007199254740991e15"]),
+        ("9007199254740993", [Decimal("9007199254740993.0")]),
+        (None, ["9007199254740993.0", "9007199254740992.0", "1e300", "-1e17"]),
         ("inf", ["inf"]),
         ("true", ["true"]),
         ("2020-01-01", ["2020-01-01"]),
@@ -219,18 +250,21 @@ def as_column(cells):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_reader_s_type_is_of_no_account(form):
+def test_a_reader_s_type_is_of_no_account(form, words):
     contents = [0, 1, 2, 0, 1, 1, 0, 2]
+    words(range(8))
     expected = kept({"x": contents, "p": IDS}, 2)
+    words(range(8))
     assert kept({"x": contents, "p": FORMS[form]}, 2) == expected
     parts = [
         {"x": np.array(contents[:3]), "p": np.array(IDS[:3])},
         {"x": np.array(contents[3:]), "p": as_column(FORMS[form])[3:]},
     ]
+    words(range(8))
     assert kept(parts, 2) == expected
 
 
-def test_another_person_who_changes_the_inferred_type_changes_no_other(tmp_path):
+def test_another_person_who_changes_the_inferred_type_changes_no_other(tmp_path, words):
     """Of one text, a reader makes integers, doubles or text, but the same persons."""
     lines = ["x,p", "0,7", "1,7.0", "2,007", "0,7", "1,1e3", "2,1000", "1,1000.0"]
     found = []
@@ -239,6 +273,7 @@ def test_another_person_who_changes_the_inferred_type_changes_no_other(tmp_path)
         path.write_text("\n".join([*lines, *more]) + "\n")
         own = Counter({(2,): 1} if more else {})
         for source in (path, pd.read_csv(path), pd.read_csv(path, dtype={"p": str})):
+            words(range(8))
             found.append(kept(source, 1) - own if more else kept(source, 1))
     assert all(x == found[0] for x in found)
     assert found[0].total() == 2

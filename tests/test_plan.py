@@ -185,6 +185,15 @@ def test_the_command_needs_no_data(tmp_path, capsys, monkeypatch):
     assert "prefer: " in text
     assert "temperature" in text
     net = dp.BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
+    known = {"key": dp.study_key(0), "repeats": 2, "tables": {"x": np.ones(3) / 3}}
+    found = plan(net, 50, "1/2", "replace-one", **known)
+    first, *lines = repr(found).splitlines()
+    assert first == "n = 50, ε = 1/2, replace-one, 2 repeats, tables as given"
+    assert [line.partition("  ")[0] for line in lines[2 : 2 + len(found.outlooks)]] == [
+        outlook.name for outlook in found.outlooks
+    ]
+    frame = found.to_dataframe().set_index("name")
+    assert frame["divergence"].tolist() == [x.divergence for x in found.outlooks]
     records = np.array([[0], [1], [1]], np.uint8)
     one = dp.release(net, records, epsilon=9, adjacency="replace-one")
     one.save(tmp_path / "like.json")

@@ -14,6 +14,7 @@ import pytest
 import dpjax as dp
 from dpjax import posteriors
 from dpjax.data import MixedNet
+from dpjax.event_logs import HiddenMarkovPosterior
 from dpjax.families import Bernoulli, Categorical, Exponential, Poisson
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
@@ -60,6 +61,16 @@ def sampled_parameters():
     statistic = Sufficient.of("gaussian", (dp.Interval("x", 0, 1),), "replace-one")
     drawn = jr.uniform(study_key(6), (20, 2))
     return posteriors.SampledParameters(("mean", "variance"), drawn, statistic)
+
+
+def markov_chains():
+    """A chain of twenty draws of two hidden states, of which state 1 is frequent."""
+    drawn = jr.dirichlet(study_key(11), jnp.ones(2), (20, 1, 2))
+    paths = jnp.zeros((20, 3, 1, 2), jnp.int8).at[:, 1:].set(1)
+    tables = {"emission": drawn, "initial": drawn[:, :, 0], "transition": drawn}
+    return HiddenMarkovPosterior(
+        paths, declared=jnp.ones((2, 3), bool), fields=(2,), trace=None, **tables
+    )
 
 
 def of_leaves():
@@ -132,13 +143,14 @@ MAKE = {
     "clipped": lambda: posteriors.clipped_posterior(
         of_family(Exponential(2.0), [[0.5], [2.0], [1.5]] * 5)
     ),
+    "hidden Markov chains": lambda: markov_chains(),
     "hidden-totals": lambda: posteriors.family_posterior(
         study_key(7), of_family(Poisson(9), [[1.0], [3.0]] * 8), **CHAINS, draws=200
     ),
     **{f"conjugate {name}": functools.partial(conjugate, name) for name in FAMILIES},
 }
 QUICK = ["plug-in", "samples of tables", "samples of parameters"]
-QUICK += ["conjugate poisson", "conjugate gaussian"]
+QUICK += ["hidden Markov chains", "conjugate poisson", "conjugate gaussian"]
 KINDS = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough)
     for name in MAKE
@@ -180,6 +192,7 @@ def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
     found = made(name)
     assert isinstance(found, Posterior)
     kinds = NetworkPosterior, FamilyPosterior, posteriors.MixedPosterior
+    kinds += (HiddenMarkovPosterior,)
     assert sum(isinstance(found, kind) for kind in kinds) == 1
     assert found.method in METHODS
     mean = by_name(found.mean())

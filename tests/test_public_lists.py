@@ -93,6 +93,7 @@ def test_code_lists_are_read(tmp_path):
         ("a.csv", "a,b\n1,2\n3\n", "must be CSV with a header line"),
         ("a.csv", 'a,b\n"1,2\n', "must be CSV with a header line"),
         ("a.csv", "a,b\n1,2\n1,3\n", "must give every code once"),
+        ("a.csv", "a;b\n1;2\n", "whose cells are separated by commas"),
         ("a.csv", "a\n1\n1\n", "must all differ"),
         ("a.json", "3", "must declare 'x' by a list"),
         ("a.json", "{", "must be JSON"),

@@ -217,9 +217,10 @@ def test_the_command_writes_the_same_records_and_their_quality(
             *Page((tmp_path / f"q-{i + 1}.html").read_text()).text
         }
     before = sorted(tmp_path.iterdir())
+    command += ["--out", "t.csv"]
     assert main([*command, "--quality", "q.yaml"]) == 2
     assert "`quality` must end in .html" in capsys.readouterr().err
-    for taken in ("r.json", "s.csv"):
+    for taken in ("r.json", "t.csv"):
         assert main([*command, "--copies", "1", "--quality", taken]) == 2
         assert "`quality` must not be an input or" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before

@@ -16,6 +16,7 @@ import json
 import math
 import pathlib
 import struct
+import zipfile
 import zlib
 from decimal import Decimal
 
@@ -625,9 +626,12 @@ def test_a_name_that_is_not_of_the_content_is_explained(tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "parquet.csv")
     (tmp_path / "plain.csv.gz").write_bytes(b"x\na\n")
     (tmp_path / "packed.csv").write_bytes(gzip.compress(b"x\na\n"))
+    with zipfile.ZipFile(tmp_path / "excel.csv", "w") as file:
+        file.writestr("xl/workbook.xml", "")
     for name, why in {
         "parquet.csv": "it is Parquet: let its name end in .parquet",
         "plain.csv.gz": "let its name end in .csv: it is not compressed",
+        "excel.csv": "it is an Excel workbook or a ZIP file: save its table as CSV",
         "packed.csv": "let its name end in .csv.gz: it is compressed",
     }.items():
         with pytest.raises(ValueError, match=f"{name} is not, {why}"):

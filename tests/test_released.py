@@ -130,8 +130,8 @@ def test_a_field_too_few_is_inconsistent(released, tmp_path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: text[: len(text) // 2], "damaged or truncated"),
-        (lambda text: "", "damaged or truncated"),
+        (lambda text: text[: len(text) // 2], "It is no release, or damaged"),
+        (lambda text: "", "It is no release, or damaged"),
         (lambda text: "[]", "must be a file of format"),
         (
             lambda text: text.replace("dpjax-release", "other"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -11,7 +12,8 @@ import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
-from dpjax.exports import report
+from dpjax.exports import report, summaries
+from dpjax.exports.reports import results
 from dpjax.exports.reports.words import implied_by, most_after, promises
 from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
 from tests.helpers.printed import documented
@@ -107,6 +109,36 @@ def test_all_forms_have_the_posterior_and_the_public_facts(released, tmp_path):
         made.save(tmp_path / "r.pdf")
 
 
+def test_many_codes_are_in_the_json_report_alone(tmp_path):
+    codes = {f"C{i}": "ab"[i % 2] for i in range(101)}
+    net = dp.BayesNet.from_parents({"x": {"codes": codes}}, {"x": []})
+    options = {"epsilon": 1, "adjacency": "add-remove"}
+    found = report(dp.release(net, {"x": ["C1", "C2"]}, **options))
+    assert "C57" not in found.to_html()
+    assert "101, which are in the report" in found.to_html()
+    found.save(tmp_path / "report.json")
+    assert "C57" in (tmp_path / "report.json").read_text("utf-8")
+
+
+def test_what_is_infinite_is_left_out(released, monkeypatch):
+    def columns_of(*args):
+        found = summaries.columns_of(*args)
+        found["mean"][0] = found["sd"][0] = np.inf
+        return found
+
+    assert "infinite" not in report(released).content["results"]["intervals"]
+    monkeypatch.setattr(results, "columns_of", columns_of)
+    written = report(released)
+    parts = written.content["results"]
+    assert parts["intervals"].endswith("A mean or sd that is infinite is left out.")
+    found = next(iter(parts["tables"].values()))
+    assert found["mean"][0] is None
+    assert found["sd"][0] is None
+    assert None not in [*found["mean"][1:], *found["sd"][1:], *found["lower"]]
+    assert re.search("(nan|inf)[^a-z]", written.to_html() + written.to_csv()) is None
+    json.dumps(written.content, allow_nan=False)
+
+
 def test_an_event_log_is_reported_by_totals(log):
     tables = report(log).content["results"]["tables"]
     kinds, months = tables["Events by kind"], tables["Events by month"]
@@ -199,6 +231,11 @@ def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys)
     assert text == f"{facts['out']}: {facts['title']}\n"
     page = Page(out.read_text())
     assert {"The privacy budget", "ε = 1/4", "the <first> one"} <= {*page.text}
+    other = dp.Ledger(1, adjacency="replace-one", path=tmp_path / "other.jsonl")
+    other.charge(released.guarantee().repeated(2), "another one")
+    assert main([*command, "--ledger", str(tmp_path / "other.jsonl")]) == 2
+    message = capsys.readouterr().err
+    assert "`ledger` must be the one that was charged for the release" in message
     before = sorted(tmp_path.iterdir())
     for wrong in (["--out", "x.txt"], ["--level", "2"], ["--ledger", "no.jsonl"]):
         assert main([*command, *wrong]) == 2

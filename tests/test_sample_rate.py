@@ -393,7 +393,7 @@ def test_an_altered_file_is_refused_although_it_is_rehashed(what, files):
 def test_the_checker_states_the_sample(files):
     facts = dict(checker.check(json.dumps(files["pure"])))
     assert facts["guarantee"].startswith("ε = 1/2, replace-one")
-    assert facts["sample"].startswith("of rate 1/10, for which a row costs ε = ")
+    assert facts["sample"].startswith("stated rate 1/10, for which a row costs ε = ")
 
 
 def test_a_network_that_is_learned_has_no_sample():

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pathlib
 from fractions import Fraction
 
 import equinox as eqx
@@ -13,6 +14,7 @@ import pytest
 from scipy import stats
 
 import dpjax as dp
+from dpjax.exports import report
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import SampledParameters, SampledPosterior
 from dpjax.releases.entries import InconsistentRelease
@@ -22,6 +24,7 @@ from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import assert_binomial
 
 NET = TINY["chain"]
+RECORDED = pathlib.Path(__file__).parent / "recorded" / "format_1"
 RECORDS = np.array([[0, 1], [1, 2], [0, 0], [1, 1]] * 10, np.uint8)
 
 
@@ -176,6 +179,19 @@ def test_samples_of_every_shape_are_weighted_by_the_likelihood(rng, kind):
         for end, q in ((low, 0.1), (high, 0.9)):
             below = weights @ stats.norm(means, sds).cdf(end)
             assert below == pytest.approx(q, abs=1e-3)
+
+
+def test_one_sample_has_a_mean_and_no_spread():
+    one, family = (
+        dp.load(RECORDED / name) for name in ("samples.json", "poisson-samples.json")
+    )
+    for found in map(dp.posterior, (one, family)):
+        for wrong in (found.sd(), found.quantile(0.3)):
+            assert all(np.isnan(x).all() for x in jax.tree.leaves(wrong))
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves(found.mean()))
+    told = report(one)
+    assert "A single draw has only a mean" in told.content["results"]["intervals"]
+    assert "lower" not in told.to_csv()
 
 
 def test_one_sample_cannot_learn_from_records():

@@ -224,6 +224,18 @@ def test_two_statistics_cost_more_where_rounding_moves_them(adjacency, units):
     assert adjacency == "add-remove" or units > 3 or worst > 2 * Fraction(exact)
 
 
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("bits", "units"), [(2, 8), (3, 8), (3, 16), (4, 16)])
+def test_rounded_tables_cost_what_is_charged(adjacency, bits, units, monkeypatch):
+    """Tables of few bits: their rounding moves the likelihood, which is charged."""
+    monkeypatch.setattr(parameter_grid, "TABLE_BITS", bits)
+    statistic = Sufficient.of("gaussian", (Interval("x", -1, 2),), adjacency, units)
+    limits = (("mean", 0.0, 0.5), ("variance", 0.5, 2.0))
+    grid = ParameterGrid(statistic.family, limits, 7, units, 0)
+    worst = widest_of(grid, single_records(statistic), adjacency)
+    assert worst * (1 << TABLE_BITS - bits) <= grid.widest(adjacency)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("name", ["bernoulli, likely", "exponential"])

@@ -27,6 +27,7 @@ WAYS = {
 }
 
 
+@pytest.mark.usefixtures("recipes_alone")
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("mechanism", WAYS)
 def test_a_mechanism_is_made_for_the_budget(mechanism, adjacency):
@@ -41,6 +42,7 @@ def test_a_mechanism_is_made_for_the_budget(mechanism, adjacency):
     assert released.n == (3 if adjacency == "replace-one" else None)
 
 
+@pytest.mark.usefixtures("recipes_alone")
 def test_samples_of_a_family_are_made_for_the_budget():
     statistic = Sufficient.of("exponential", (Interval("v", 1, 4),), "add-remove", 8)
     released = dp.release(

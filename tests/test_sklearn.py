@@ -1,6 +1,8 @@
 """Estimators keep scikit-learn's rules, and spend nothing in silence."""
 
+import contextlib
 import inspect
+import itertools
 import os
 import pickle
 import random
@@ -314,6 +316,35 @@ def test_too_few_records_are_refused_before_a_charge():
     with pytest.warns(PrivacySpent):
         regression(ledger=ledger).fit(ANY[:4], range(4))
     assert ledger.spent == 1
+
+
+def test_a_frame_that_pandas_may_have_rounded_is_refused(monkeypatch):
+    """As by `release`: scikit-learn would hand over an array, with no trace of it."""
+    monkeypatch.setattr(pd, "__version__", "3.0.9")
+    X, y = pd.DataFrame({"x": [0.5, 1.0]}), pd.Series([0.5, 1.0])
+    text = pd.DataFrame({"x": ["0.5", "1.0"]})
+    for given in ((text, y), (X, text["x"])):
+        with pytest.raises(ValueError, match="no text that shows a number"):
+            regression().fit(*given)
+
+
+@pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
+def test_a_private_number_of_rows_is_neither_refused_nor_shown():
+    near = {"epsilon": 1, "adjacency": "add-remove"}
+    accepted = []
+    for n in range(3):
+        with contextlib.suppress(ValueError):
+            regression(**near).fit(ANY[:n], range(n))
+            made = PrivateNaiveBayes(BINS, classes=[0, 1], **near)
+            accepted.append(made.fit(ANY[:n], np.arange(n) % 2).released_.n)
+    assert accepted == [None] * 3
+    wrong = [(np.zeros((47, 2)), range(46)), (np.zeros((47, 0)), range(47))]
+    wrong.append((np.zeros((47, 2)), np.zeros((47, 2))))
+    for (X, y), adjacency in itertools.product(wrong, ("add-remove", None)):
+        with pytest.raises(ValueError, match=r"Found|1d array") as caught:
+            regression(adjacency=adjacency).fit(X, y)
+        for one in leaks.chain(caught.value):
+            assert "4" not in str(one)
 
 
 CHECKED = {

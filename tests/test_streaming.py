@@ -23,7 +23,7 @@ from dpjax.data.sources import csv_blocks, files
 from dpjax.noise.discrete_laplace import LARGEST, WIDEST
 from dpjax.releases.publish import measured
 from dpjax.statistics import NetworkCounts
-from dpjax.tables.counts import batches, count_batches
+from dpjax.tables.counts import batches, count_batches, sum_batches
 
 SCHEMA = dp.Schema(
     {"t": [False, True], "x": ["a", "b", "c"], "k": {"levels": [3, 4, 9], "other": 9}}
@@ -153,6 +153,24 @@ def test_padding_is_not_counted(rows, table, tmp_path):
     exact = jax.jit(NetworkCounts(NET, "all").measure)(SCHEMA.encode(part))
     np.testing.assert_array_equal(counted, exact)
     assert counted[:2].sum() == rows
+
+
+def test_the_blocks_of_no_record_are_those_of_one():
+    """Compiled programs are kept, and must not say whether a table is empty."""
+    measured = []
+
+    def measure(block):
+        measured.append(block.shape)
+        return np.array([block.sum()], np.int64)
+
+    shapes = []
+    for n in range(3):
+        total = sum_batches(measure, [np.ones((n, 2), np.uint8)], 1, most=8)
+        assert total.values == [2 * n]
+        assert total.records == n
+        shapes.append([*measured])
+        measured.clear()
+    assert shapes[0] == shapes[1] == shapes[2] == [(8, 2)] * 2
 
 
 def test_batches_of_different_types_are_counted_together():

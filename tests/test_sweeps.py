@@ -1,5 +1,6 @@
 """Sweeps: each cell's key is its own, and files bring a killed run to the same end."""
 
+import functools
 import os
 import pathlib
 import signal
@@ -191,6 +192,62 @@ def test_exact_mechanisms_are_swept_too(key):
     noise = result["value"] - np.asarray(STATISTIC.measure(RECORDS))
     scales = np.abs(noise).mean((1, 2))
     np.testing.assert_allclose(scales, [40, 4], rtol=0.1)  # 3200 draws: 5.6 sd
+    for mechanisms, got in (
+        (exact, "1 where a DiscreteLaplace has 0.1"),
+        (whole(EPSILONS), "1 where a Laplace has 0.1: give a function"),
+    ):
+        with pytest.raises(ValueError, match=f"`epsilons` must be .* got {got}"):
+            dp.sweep(
+                key,
+                draw,
+                RECORDS,
+                epsilons=[1, "0.1"],
+                mechanisms=mechanisms,
+                repeats=4,
+            )
+
+
+SCALE = 2.0
+
+
+def scaled(value):
+    return jax.vmap(lambda x: SCALE * x)(value)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, functools.partial], ids=["", "partial"])
+def test_a_program_has_the_values_that_its_function_uses_now(key, monkeypatch, wrap):
+    inner, traces = 1.0, []
+
+    def experiment(key, mechanism, data):
+        traces.append(inner)
+        return scaled(data).sum() + inner
+
+    wrapped = wrap(experiment)
+
+    def found():
+        result = dp.sweep(key, wrapped, np.ones(3), epsilons=[1], repeats=1)
+        return float(result.mean("value")[0])
+
+    assert found() == 7
+    before = len(traces)
+    monkeypatch.setitem(globals(), "sum", 3)  # a method of this name is used
+    assert found() == 7
+    assert len(traces) == before
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert found() == 10
+    inner = 2.0
+    assert found() == 11
+
+
+@pytest.mark.parametrize("name", ["laplace", "k-norm", "fourier"])
+def test_the_mechanisms_of_an_experiment_have_its_budgets(key, name):
+    study = dp.study.NetworkExperiment(NET, "t", training=30, adjacency="replace-one")
+    options = {"prepare": study.prepare, "repeats": 2, "epsilons": ["1", "2"]}
+    made = study.mechanisms([name], ["1", "2"])
+    assert len(dp.sweep(key, study, RECORDS, mechanisms=made, **options))
+    wrong = study.mechanisms([name], ["1", "3"])
+    with pytest.raises(ValueError, match="`epsilons` must be the budgets of"):
+        dp.sweep(key, study, RECORDS, mechanisms=wrong, **options)
 
 
 # Checkpoints.

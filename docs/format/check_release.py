@@ -712,6 +712,7 @@ def depth_of(content):
 
 def draws_of(content):
     """Return the number of draws of parents since the earlier release."""
+    need(isinstance(content["variables"], list), "`variables` is no list")
     draws = len(content["variables"]) - depth_of(content)
     draws = content["learned"].get("draws", draws)
     return integer(draws, 1, MOST, "the number of draws")
@@ -743,7 +744,8 @@ def check_learned(content, version):
     need(set(old) == set(now), "the earlier network has other variables")
     first, added = "learned" not in before, 0
     for name, given in now.items():
-        need(isinstance(given, list), "`parents` are not lists")
+        lists = isinstance(given, list) and isinstance(old[name], list)
+        need(lists, "`parents` are not lists")
         need(not (first and old[name]), "the first network has edges")
         kept = given[: len(old[name])]
         fits = kept == old[name] and len(given) <= len(kept) + 1
@@ -756,7 +758,10 @@ def check_learned(content, version):
     need(measured.get("kind") != MARGINALS, "pairs are not the last tables")
     for name, fact in check_entries({**before, **shared}, version):
         yield name if name.startswith("earlier") else f"earlier {name}", fact
-    yield "draws", f"{draws} of parents, each with ε = {one}; {left} is for the tables"
+    yield (
+        "draws",
+        f"stated: {draws} of parents, each with ε = {one}; {left} is for the tables",
+    )
 
 
 # ---- Random samples of the records.
@@ -786,7 +791,10 @@ def check_sampled(content, near):
     if near == "replace-one":
         size = int(rate * integer(stated["records"], 1, MOST, "`records`"))
         need(content["records"] == size, "the sample has another number of records")
-    yield "sample", f"of rate {rate}, for which a row costs {in_words((budget, *more))}"
+    yield (
+        "sample",
+        f"stated rate {rate}, for which a row costs {in_words((budget, *more))}",
+    )
     return budget
 
 
@@ -1060,6 +1068,9 @@ def main(arguments):
         return 2
     except (Refused, OSError, UnicodeError, RecursionError) as error:
         print(f"refused: {shown(error)}.")
+        return 1
+    except (TypeError, KeyError, AttributeError, IndexError):
+        print("refused: an entry of the file has another type than it must have.")
         return 1
     for name, text in facts:
         print(f"{name + ':':<14} {text}")

@@ -4,8 +4,9 @@ __all__ = ["Law", "audit_exactly", "largest_loss", "neighbouring"]
 
 import itertools
 import math
+import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,13 @@ def neighbouring(
         differ only in the order of records occur once.
     """
     one_of(ADJACENCIES, adjacency=adjacency)
+    try:
+        sizes = tuple(map(operator.index, sizes))
+    except TypeError:
+        raise ValueError(
+            "`sizes` must be a number for each variable, as in (2, 3), got "
+            f"{type(sizes).__name__}."
+        ) from None
     whole(1 if adjacency == REPLACE_ONE else 0, n=n)
     records = list(itertools.product(*map(range, sizes)))
 
@@ -130,6 +138,11 @@ def _largest(
     for pair in pairs:
         one, other = law(pair[0]), law(pair[1])
         kept.append((one, other))
+        if not (_is_law(one) and _is_law(other)):
+            raise ValueError(
+                "`law` must return a list that has, for each part of an output, a list "
+                "of the weights of all its values, as in [[0.9, 0.1]]."
+            )
         if len(one) != len(other):
             raise ValueError("`law` must have the same parts under neighbours.")
         parts = [x for x in zip(one, other, strict=True) if x[0] is not x[1]]
@@ -144,6 +157,14 @@ def _largest(
     if not kept:
         raise ValueError("`pairs` must hold at least one pair of neighbours, got none.")
     return worst
+
+
+def _is_law(law: Any) -> bool:
+    """Whether it has parts with lengths; keys of a mapping would be outputs."""
+    parts = not isinstance(law, str | Mapping) and hasattr(law, "__len__")
+    return parts and all(
+        isinstance(part, Sequence) or np.ndim(part) == 1 for part in law
+    )
 
 
 def _normalised(

@@ -45,7 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for the words that may follow
         importlib.import_module("argcomplete").autocomplete(parser)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.prog += f" {options.command}"  # whose help lists the options
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return importlib.import_module("dpjax.cli.running").run(options)
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@ __all__ = [
     "MODELS",
     "Model",
     "chosen_model",
+    "mechanism_of",
     "model_of",
     "regression_of",
 ]
@@ -62,8 +63,13 @@ def _network(options: argparse.Namespace, schema: Schema) -> BayesNet | MixedNet
     return any_network_of(options.network, schema)
 
 
+def mechanism_of(options: argparse.Namespace) -> Any:
+    """Return the name of the mechanism, or None for the noise that fits the model."""
+    return options.mechanism or (Auto.kind if options.model == "marginals" else None)
+
+
 def _marginals(options: argparse.Namespace, schema: Schema) -> Statistic:
-    recipe = recipe_of(options.mechanism or Auto.kind)
+    recipe = recipe_of(mechanism_of(options))
     return recipe.marginals(schema, options.order, options.adjacency)
 
 

@@ -26,7 +26,9 @@ def print_rows(
     With CSV, the method of inference is written to the standard error.
     """
     if options.json:
-        table = [[*row] for row in rows]
+        table = [
+            [_number(x) if isinstance(x, float) else x for x in row] for row in rows
+        ]
         print_json({"method": method, "columns": [*columns], "rows": table})
         return
     print(f"dpjax: posterior by method {method}", file=sys.stderr)

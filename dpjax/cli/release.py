@@ -3,12 +3,13 @@
 __all__ = ["about_facts", "run", "write"]
 
 import argparse
+import sys
 from dataclasses import replace
 
 from dpjax._documents import parse_json, read_text
 from dpjax.cli.budgets import cost_of, ledger_of, said
 from dpjax.cli.databases import file_of, opened
-from dpjax.cli.models import model_of
+from dpjax.cli.models import mechanism_of, model_of
 from dpjax.cli.options import (
     saying,
     span_of,
@@ -17,6 +18,7 @@ from dpjax.cli.options import (
 )
 from dpjax.cli.outputs import refuse_outputs
 from dpjax.cli.printing import print_json
+from dpjax.data.intervals import Interval
 from dpjax.data.schema import Schema
 from dpjax.mechanisms.recipes import HiddenMarkovSample, Laplace, Recipe, recipe_of
 from dpjax.privacy import Ledger
@@ -65,6 +67,20 @@ def write(
 ) -> None:
     """Save a release to --out, and print its cost and what is left of the ledger."""
     released.save(options.out)
+    for variable in released.statistic.variables:
+        if isinstance(variable, Interval):
+            print(
+                f"dpjax: cells of {variable.name!r:.80} without a value count as "
+                f"{variable.missing:g}, its `missing` or the middle of its bounds",
+                file=sys.stderr,
+            )
+    k = released.guarantee().contributions
+    if k > 1 and not (options.id or getattr(options, "weights", None)):
+        print(
+            f"dpjax: you promise that nobody has more than {k} rows; --id COLUMN keeps "
+            f"at most {k} of each person (add-remove)",
+            file=sys.stderr,
+        )
     if options.json:
         print_json({"out": options.out, **summary(released, ledger)})
         return
@@ -85,7 +101,7 @@ def about_facts(path: str | None) -> dict[str, str]:
 def _recipe_of(options: argparse.Namespace) -> Recipe | None:
     """Return the recipe that is chosen, or None for the noise that fits the model."""
     choices = _choices_of(options)
-    name = options.mechanism or (Laplace.kind if choices else None)
+    name = mechanism_of(options) or (Laplace.kind if choices else None)
     return None if name is None else recipe_of(name, choices)
 
 

@@ -101,12 +101,13 @@ def _states(
     posterior: HiddenMarkovPosterior, region: Categorical, time: Categorical
 ) -> str:
     found = np.asarray(posterior.predict_states())
+    chances = np.asarray(posterior.state_probabilities()).max(axis=2)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([region.name, time.name, "state"])
+    writer.writerow([region.name, time.name, "state", "probability"])
     writer.writerows(
-        (region.levels[row], time.levels[column], found[row, column])
-        for row, column in zip(*np.nonzero(found >= 0), strict=True)
+        (region.levels[i], time.levels[j], found[i, j], f"{chances[i, j]:.4g}")
+        for i, j in zip(*np.nonzero(found >= 0), strict=True)
     )
     return text.getvalue()
 

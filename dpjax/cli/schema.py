@@ -4,6 +4,7 @@ __all__ = ["run"]
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from dpjax._documents import write_atomically
@@ -12,7 +13,7 @@ from dpjax.cli.printing import print_json
 from dpjax.data import sources
 from dpjax.data.kinds import declared
 from dpjax.data.levels import Variable
-from dpjax.data.schema import Schema
+from dpjax.data.public_lists import of_json_schema
 
 _DRAFTS: dict[str, dict[str, Any]] = {
     "yes or no": {"levels": [False, True]},
@@ -29,20 +30,20 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("`codes` must give every column once.")
     inputs = [options.data, options.json_schema, *codes.values()]
     refuse_outputs([("out", options.out)], inputs, new=True)
-    known = {}
-    if options.json_schema:
-        stated = Schema.from_json_schema(options.json_schema)
-        known = {name: variable.to_json() for name, variable in stated.items()}
-    for name, path in codes.items():
-        known[name] = Variable.from_code_list(name, path).to_json()
+    path = options.json_schema
+    stated = of_json_schema(path, draft=True) if path else {}
+    listed = {x: Variable.from_code_list(x, path) for x, path in codes.items()}
+    known = stated | {name: variable.to_json() for name, variable in listed.items()}
     kinds: dict[str, str] = {}
     for part in sources.parts(options.data):
         kinds = {**part.kinds(), **kinds}
-    for name in known:
+    _refuse_other_separator([*kinds])
+    for name in codes:
         if name not in kinds:
-            option = "codes" if name in codes else "json-schema"
-            raise ValueError(f"`{option}` must be of columns, got {name!r:.80}.")
-    ignored = {*kinds} - {*known} if "*" in options.ignore else {*options.ignore}
+            raise ValueError(f"`codes` must be of columns, got {name!r:.80}.")
+    ignored = {*options.ignore}
+    if "*" in ignored:
+        ignored |= {*kinds} - {*known}
     drafts = {
         name: known.get(name, _DRAFTS[kind])
         for name, kind in kinds.items()
@@ -50,16 +51,30 @@ def run(options: argparse.Namespace) -> None:
     }
     write_atomically(options.out, json.dumps({"variables": drafts}, indent=2) + "\n")
     left = {
-        name: _remark(kinds[name])
+        name: fault if name in known else _remark(kinds[name])
         for name, draft in drafts.items()
-        if not _is_complete(name, draft)
+        if (fault := _fault(name, draft))
     }
+    absent = [name for name in stated if name not in kinds]
     if options.json:
-        print_json({"out": options.out, "variables": [*drafts], "left": left})
+        parts = {"variables": [*drafts], "left": left, "absent": absent}
+        print_json({"out": options.out, **parts})
         return
     print(f"{options.out}: {len(drafts)} variables")
+    for name in absent:
+        print(f"not a column, left out: {name}")
     for name, remark in left.items():
         print(f"left to declare: {name} ({remark})")
+
+
+def _refuse_other_separator(names: Sequence[str]) -> None:
+    """Raise `ValueError` if a table has one column whose name looks like a header."""
+    for sign in (";", "\t", "|"):
+        if len(names) == 1 and sign in names[0]:
+            raise ValueError(
+                "`data` must have cells that are separated by commas, but its header "
+                f"has {sign!r}: see “Tables from other programs” in the documentation."
+            )
 
 
 def _pair(spec: str) -> tuple[str, str]:
@@ -69,12 +84,13 @@ def _pair(spec: str) -> tuple[str, str]:
     return name, path
 
 
-def _is_complete(name: str, draft: dict[str, Any]) -> bool:
+def _fault(name: str, draft: dict[str, Any]) -> str:
+    """Return what is wrong with a declaration; empty text if nothing is."""
     try:
         declared(name, draft)
-    except ValueError:
-        return False
-    return True
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _remark(kind: str) -> str:

@@ -29,9 +29,10 @@ def run(options: argparse.Namespace) -> None:
     for path in paths:
         check_table_path(path, "out")
     pages = [] if options.quality is None else _paths(options.quality, options.copies)
-    outputs = [*(("out", path) for path in paths), *(("quality", x) for x in pages)]
-    endings = {"quality": ENDINGS[:-1]}
-    refuse_outputs(outputs, [options.release, *options.also], endings)
+    inputs = [options.release, *options.also]
+    refuse_outputs([("out", path) for path in paths], inputs, new=True)  # or records
+    compared = [("quality", path) for path in pages]
+    refuse_outputs(compared, [*inputs, *paths], {"quality": ENDINGS[:-1]})
     released = load(options.release)
     names = network_of(released).names
     n = _number_of(options.n, released)
@@ -55,7 +56,8 @@ def run(options: argparse.Namespace) -> None:
         facts = {"out": paths, "records": n, "method": fitted.method, "quality": pages}
         print_json(facts)
         return
-    print(f"{', '.join(paths)}: {n} records each, by method {fitted.method}")
+    each = " each" if len(paths) > 1 else ""
+    print(f"{', '.join(paths)}: {n} records{each}, by method {fitted.method}")
     if pages:
         print(f"{', '.join(pages)}: {reports[0].content['title']}")
 

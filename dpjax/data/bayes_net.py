@@ -160,7 +160,7 @@ class BayesNet:
     @classmethod
     def naive_bayes(cls, levels: Levels, target: str) -> "BayesNet":
         """Make the network with `target` as the only parent of all other variables."""
-        if target not in levels:
+        if not isinstance(target, str) or target not in levels:
             raise ValueError(
                 f"`target` must be a variable of the schema, got {target!r:.80}."
             )

@@ -214,13 +214,14 @@ class Bins(Categorical):
 
 
 def _equal_widths(bounds: Interval, bins: object) -> list[float]:
-    if type(bins) is not int or not 2 <= bins <= _MOST:
+    number = int(bins) if isinstance(bins, np.integer) else bins
+    if type(number) is not int or not 2 <= number <= _MOST:
         raise ValueError(
             f"`bins` of {bounds.name!r:.80} must be a whole number from 2 to {_MOST}, "
             f"got {brief(bins)}."
         )
     lower, upper = (Fraction(str(x)) for x in (bounds.lower, bounds.upper))
-    return [float(lower + (upper - lower) * i / bins) for i in range(1, bins)]
+    return [float(lower + (upper - lower) * i / number) for i in range(1, number)]
 
 
 def _text(bound: float) -> str:

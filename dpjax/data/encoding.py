@@ -245,7 +245,7 @@ def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> 
         raise ValueError(
             f"`table` must have only columns of the schema, column {unknown[0]} "
             f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "
-            "it, drop it, or ignore it (`ignore` of `Schema.encode`, --ignore)."
+            "it, drop it, or ignore it (`ignore` or --ignore)."
         )
 
 

@@ -86,8 +86,8 @@ def evidence_of(net: BayesNet | MixedNet, evidence: Any) -> Real[Array, "n d"]:
         unknown = [name for name in evidence if name not in net.names]
         if unknown:
             raise ValueError(
-                "`evidence` must name variables of the network, got "
-                f"{unknown[0]!r:.80}."
+                "`evidence`, or `given`, must name variables of the network that have "
+                f"levels, got {unknown[0]!r:.80}."
             )
     return jnp.asarray(encode_evidence(evidence, net.schema))
 

@@ -22,13 +22,19 @@ def declared(name: str, declaration: Any) -> AnyVariable:
     """Return a variable, or make one of the kind that the declaration's names imply.
 
     Raises:
-        ValueError: if the declaration is of no kind, or of two.
+        ValueError: if the declaration is of no kind, or of two, or has an unknown name.
     """
     if isinstance(declaration, AnyVariable):
         return declaration
     declaration = of_type(name, declaration)
     if not isinstance(declaration, Mapping):
         return Variable.from_json(name, declaration)
+    known = {"lower", "upper"}.union(*(kind.keys for kind in KINDS))
+    for other in (x for x in declaration if x not in known):
+        raise ValueError(
+            f"`schema` must declare {name!r:.80} by names among "
+            f"{', '.join(sorted(known))}, got {other!r:.80}."
+        )
     implied = [kind for kind in KINDS if kind.mark & set(declaration)]
     bounds = {"lower", "upper"} & set(declaration)
     if bounds and not implied:

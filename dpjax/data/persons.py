@@ -1,17 +1,15 @@
 """Limitation of a table to at most k rows of each person, whom a column identifies.
 
-Consider two tables, one of which has one person more. The rows that are kept of any
-other person are a function of that person's encoded rows alone. Therefore the kept rows
-of the two tables differ by at most k rows. Of each person, the function keeps the k
-rows with the smallest keyed hash of their content; rows with equal content are
-interchangeable. Which rows are kept does not depend on the order of the rows, on the
-batches, or on the reader of the file.
+Each row gets a secret random word of its own, and of each person the k rows with the
+smallest words are kept: k rows at random, each set of k with the same probability,
+whatever the rows contain. Consider two tables, one of which has one person more. The
+rows that are kept of any other person are a function of that person's rows and words
+alone. Therefore the kept rows of the two tables differ by at most k rows.
 """
 
 __all__ = ["check_id", "kept_rows", "person_of"]
 
 import functools
-import hashlib
 import math
 import os
 import re
@@ -33,10 +31,11 @@ from dpjax.privacy import REPLACE_ONE, Adjacency
 
 _WHOLE = re.compile(r"([+-]?)([0-9]+)")
 _MOST_DIGITS = 1000  # of an integer that is not written with digits only
-_KEY, _DIGEST = 16, 8  # bytes
+_WORD = 8  # bytes
 _WAITING = 1 << 20  # rows between two cuts
 
 Rows = Real[np.ndarray, "_ d"]
+_Some = tuple[Rows, np.ndarray, np.ndarray]  # rows, their persons and words
 
 
 def check_id(
@@ -69,7 +68,6 @@ def kept_rows(
     *,
     ignore: str | Collection[str] = (),
     impossible: Sequence[Combination] = (),
-    key: bytes | None = None,
 ) -> Rows:
     """Encode the records of a source, and keep at most k rows of each person.
 
@@ -79,16 +77,15 @@ def kept_rows(
         id: name of the column that identifies the person of a row; see `person_of`.
         contributions: k, the most rows of a person.
         impossible: combinations that no row may have, whether or not it is kept.
-        key: 16 secret bytes, the key of the hash that chooses the rows. None: new
-            random bytes from the operating system.
 
     Returns:
         The kept rows in the order of the source, encoded. The memory use is
         proportional to the number of kept rows and the number of persons.
 
     Privacy:
-        Not private. For every key, an added or removed person changes the multiset of
-        kept rows by at most k rows. All rows with the same `person_of` belong to one
+        Not private. For all random words of the other persons' rows, an added or
+        removed person changes the multiset of kept rows by at most k rows. The words
+        are from the operating system. All rows with the same `person_of` belong to one
         person: two people whose ids show the same number in two notations are protected
         together.
 
@@ -97,18 +94,17 @@ def kept_rows(
             source is of encoded records, whose columns have no names; or if a cell of
             `id` is missing or ambiguous.
     """
-    key = os.urandom(_KEY) if key is None else key
     people, waiting, size, most = _People(id), [], 0, _WAITING
     batches = encode_batches(source, variables, ignore=ignore, beside=people)
     names = [variable.name for variable in variables]
     for rows in checked(batches, impossible, names):
-        waiting.append((rows, people.of_the(rows)))
+        waiting.append((rows, people.of_the(rows), _words(len(rows))))
         size += len(rows)
         if size > most:
-            waiting = [_cut(*_joined(waiting), contributions, key)]
+            waiting = [_cut(waiting, contributions)]
             size = len(waiting[0][0])
             most = 2 * size + _WAITING
-    return _cut(*_joined(waiting), contributions, key)[0]
+    return _cut(waiting, contributions)[0]
 
 
 def person_of(cell: object) -> str | None:
@@ -118,8 +114,9 @@ def person_of(cell: object) -> str | None:
     identifies the same person as an integer with this value, and as a double with this
     value if it is below 2^53 in magnitude. Other text is returned unchanged. Ambiguous
     are cells without a value (also "NA"); other numbers, booleans, dates and bytes,
-    since a reader could have made them from several texts; and text such as "0x1A" or
-    "6.9999999999999999", which readers convert to different numbers.
+    since a reader could have made them from several texts; and text such as "0x1A",
+    "6.9999999999999999" or "1e17", which readers convert to different numbers or could
+    have made of them.
     """
     if isinstance(cell, str):
         return _of_text(cell)
@@ -154,7 +151,7 @@ def _of_text(text: str) -> str | None:
     except InvalidOperation:  # an exponent too large for `Decimal`
         return None
     if exact.adjusted() <= _MOST_DIGITS and exact == exact.to_integral_value():
-        return str(int(exact))
+        return str(int(exact)) if abs(exact) < EXACT_INTEGERS else None
     near = abs(value) < EXACT_INTEGERS and (
         abs(value - round(value)) <= abs(value) * ROUNDING
     )
@@ -202,45 +199,21 @@ class _People(Beside):
         return codes
 
 
-def _joined(parts: list[tuple[Rows, np.ndarray]]) -> tuple[Rows, np.ndarray]:
-    rows, persons = zip(*parts, strict=True)
-    return np.concatenate(rows), np.concatenate(persons)
+def _words(count: int) -> np.ndarray:
+    """Return secret random integers of 64 bits."""
+    return np.frombuffer(os.urandom(_WORD * count), np.uint64)
 
 
-def _cut(
-    rows: Rows, persons: np.ndarray, k: int, key: bytes
-) -> tuple[Rows, np.ndarray]:
-    """Keep each person's k rows with the smallest hashes, in the order of `rows`."""
+def _cut(parts: list[_Some], k: int) -> _Some:
+    """Keep each person's k rows with the smallest words, in the order of the rows."""
+    rows, persons, words = (np.concatenate(x) for x in zip(*parts, strict=True))
     many = np.flatnonzero(np.bincount(persons)[persons] > k)
-    if not many.size:
-        return rows, persons
-    order = _ordered(rows[many], persons[many], key)
+    order = np.lexsort((words[many], persons[many]))  # equal words: in the rows' order
     owners = persons[many][order]
     first = np.searchsorted(owners, owners)  # place of the person's first row
-    left_out = many[order[np.arange(len(owners)) - first >= k]]
     kept = np.ones(len(rows), bool)
-    kept[left_out] = False
-    return rows[kept], persons[kept]
-
-
-def _ordered(rows: Rows, persons: np.ndarray, key: bytes) -> np.ndarray:
-    """Return the places of rows by person, then by hash, then by content."""
-    hashes = _hashes(rows, key)
-    order = np.lexsort((hashes, persons))
-    above, below = order[:-1], order[1:]
-    tied = (persons[above] == persons[below]) & (hashes[above] == hashes[below])
-    if (rows[above[tied]] == rows[below[tied]]).all():  # else rows with one hash differ
-        return order
-    return np.lexsort((*rows.T, hashes, persons))
-
-
-def _hashes(rows: Rows, key: bytes) -> np.ndarray:
-    data, width = rows.tobytes(), rows.shape[1] * rows.itemsize
-    each = (
-        hashlib.blake2b(data[i : i + width], key=key, digest_size=_DIGEST).digest()
-        for i in range(0, len(data), width)
-    )
-    return np.frombuffer(b"".join(each), ">u8")
+    kept[many[order[np.arange(len(owners)) - first >= k]]] = False
+    return rows[kept], persons[kept], words[kept]
 
 
 def _refusal(name: str, place: str, cell: Any) -> str:

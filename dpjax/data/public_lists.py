@@ -45,6 +45,11 @@ def code_list(path: str | os.PathLike) -> dict[str, Any]:
             f"`codes` must be CSV with a header line and one or two columns, code and "
             f"level, {path} is not."
         )
+    if widths == {1} and any(x in text.partition("\n")[0] for x in ";\t"):
+        raise ValueError(
+            f"`codes` must be CSV whose cells are separated by commas, {path} has "
+            "semicolons or tabs in its header line."
+        )
     if widths == {1}:
         return {"levels": [code for (code,) in rows]}
     codes = dict(rows)
@@ -53,7 +58,7 @@ def code_list(path: str | os.PathLike) -> dict[str, Any]:
     return {"codes": codes}
 
 
-def of_json_schema(source: Any) -> dict[str, dict[str, Any]]:
+def of_json_schema(source: Any, *, draft: bool = False) -> dict[str, dict[str, Any]]:
     """Return the declarations that a JSON Schema of a record contains.
 
     A property with "enum", "const" or type "boolean" has levels, and one with a minimum
@@ -61,6 +66,7 @@ def of_json_schema(source: Any) -> dict[str, dict[str, Any]]:
 
     Args:
         source: the JSON Schema as a dictionary, its path, or a pydantic model.
+        draft: whether to leave out the properties that would raise an error.
 
     Raises:
         ValueError: if `source` is none of these, or a property is neither of finitely
@@ -76,7 +82,14 @@ def of_json_schema(source: Any) -> dict[str, dict[str, Any]]:
             "`schema` must be the JSON Schema of a record, with properties, its path, "
             "or a pydantic model."
         )
-    return {name: _declared(name, x, source) for name, x in properties.items()}
+    found = {}
+    for name, stated in properties.items():
+        try:
+            found[name] = _declared(name, stated, source)
+        except ValueError:
+            if not draft:
+                raise
+    return found
 
 
 def _declared(name: str, stated: Any, document: Mapping) -> dict[str, Any]:

@@ -86,13 +86,15 @@ class Schema(Mapping[str, AnyVariable]):
         } != {"variables"}:
             raise ValueError('`schema` must be of the form {"variables": {...}}.')
         variables = document["variables"]
-        if not isinstance(variables, dict) or not all(
-            isinstance(x, dict) for x in variables.values()
-        ):
-            raise ValueError(
-                '`schema` must map each variable to {"levels": [...]} or to '
-                '{"lower": …, "upper": …}.'
-            )
+        form = '{"levels": [...]} or to {"lower": …, "upper": …}'
+        if not isinstance(variables, dict):
+            raise ValueError(f"`schema` must map each variable to {form}.")
+        for name, declaration in variables.items():
+            if not isinstance(declaration, dict):
+                raise ValueError(
+                    f"`schema` must map each variable to {form}, {name!r:.80} is not: "
+                    'levels alone are {"levels": [...]} in a file.'
+                )
         return cls(variables, impossible=document.get("impossible", ()))
 
     @classmethod

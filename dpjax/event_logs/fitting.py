@@ -111,7 +111,7 @@ def fit(
             "`released` must be counts of an event log, made by `event_network` or "
             f"`dpjax release --model hmm`, got {statistic.kind}."
         )
-    log_variables(statistic.network, "released")
+    region, time, fields = log_variables(statistic.network, "released")
     counts = cell_counts(statistic, released.values)
     cells = CellCounts.of(
         statistic.network,
@@ -127,16 +127,10 @@ def fit(
     check_run(chains, sweeps, burn_in)
     typed_key(key=key)
     key_chains, key_modes = jr.split(key)
-    found = sample_hidden_markov(
-        key_chains,
-        given,
-        chains=chains,
-        sweeps=sweeps,
-        burn_in=burn_in,
-        annealed=True,
-        progress=progress,
-    )
-    return weigh_modes(key_modes, given, found)
+    run = {"chains": chains, "sweeps": sweeps, "burn_in": burn_in, "progress": progress}
+    found = sample_hidden_markov(key_chains, given, annealed=True, **run)
+    weighed = weigh_modes(key_modes, given, found)
+    return replace(weighed, variables=(region, time, *fields))
 
 
 def sample_hidden_markov(

@@ -4,17 +4,24 @@ __all__ = ["HiddenMarkovMode", "HiddenMarkovPosterior", "largest_r_hat"]
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 
-from dpjax._checks import array_of
+from dpjax._checks import array_of, sample_shape
 from dpjax._later import diagnostics
 from dpjax._products import einsum
+from dpjax._types import Key
+from dpjax.data.categorical import Categorical
+from dpjax.families.conjugate_base import Axes, Posterior, level_axis, probability
+
+_STATE = "hidden_state"
 
 
 class HiddenMarkovMode(eqx.Module):
@@ -35,8 +42,13 @@ class HiddenMarkovMode(eqx.Module):
     r_hat: float
 
 
-class HiddenMarkovPosterior(eqx.Module):
+class HiddenMarkovPosterior(Posterior):
     """Draws of Gibbs chains for a hidden Markov model of the counts of an event log.
+
+    The parameters are, by name: the probabilities of a field's levels in every hidden
+    state, under the name of the field; "hidden_state.initial", of a path's first state;
+    and "hidden_state.transition", of the next state, in a row for each state. If a
+    field's name begins like these, they have underscores at the end of "hidden_state".
 
     A cell is a pair of a region and a time, and the states of a region form a path. The
     numbering of states is arbitrary in each chain. Results that depend on the numbering
@@ -59,6 +71,8 @@ class HiddenMarkovPosterior(eqx.Module):
         modes: modes of the posterior that the chains are in, in descending order of
             their weights, from `weigh_modes`. If there are none, all chains have the
             same weight.
+        variables: the region, the time and the fields; without them the fields have the
+            names "field_0", "field_1" and so on.
     """
 
     paths: Int8[Array, "draws times chains regions"]
@@ -70,6 +84,12 @@ class HiddenMarkovPosterior(eqx.Module):
     trace: Float[Array, "draws chains"] | None
     rates: Float[Array, "draws chains rates"] | None = None
     modes: tuple[HiddenMarkovMode, ...] = ()
+    variables: tuple[Categorical, ...] = eqx.field(static=True, default=())
+
+    @property
+    def method(self) -> str:
+        """Name of the inference method in `dpjax.posteriors.METHODS`."""
+        return "gibbs"
 
     @property
     def states(self) -> int:
@@ -87,22 +107,83 @@ class HiddenMarkovPosterior(eqx.Module):
 
     def predict_states(self) -> Int32[Array, "regions times"]:
         """Return each region's most frequent state at each time; -1 outside paths."""
+        found = self.state_probabilities().argmax(axis=-1).astype(jnp.int32)
+        return jnp.where(self.declared, found, -1)
+
+    def state_probabilities(self) -> Float[Array, "regions times states"]:
+        """Return the probability of each state by region and time; NaN outside paths.
+
+        It is the share of the draws that are in this state.
+        """
         chain, order = self._numbering()
         paths = self.paths[:, :, chain].astype(jnp.int32)  # (draws, times, regions)
-        votes = jax.nn.one_hot(paths, self.states).sum(axis=0)[..., order]
-        found = votes.argmax(axis=-1).astype(jnp.int32).T
-        return jnp.where(self.declared, found, -1)
+        share = jax.nn.one_hot(paths, self.states).mean(axis=0)[..., order]
+        return jnp.where(self.declared[..., None], share.swapaxes(0, 1), jnp.nan)
 
     def emissions(self) -> list[Float[Array, "states levels"]]:
         """Return, for each field, the expected probabilities of levels by state."""
-        chain, order = self._numbering()
-        table = self.emission[:, chain].mean(axis=0)[order]
-        return jnp.split(table, np.cumsum(self.fields)[:-1], axis=1)
+        return [*self.mean().values()][:-2]
 
     def transitions(self) -> Float[Array, "states states"]:
         """Return the expected transition matrix, with a row for each hidden state."""
+        return [*self.mean().values()][-1]
+
+    def chains(self) -> dict[str, Float[Array, "1 draws *shape"]]:
+        """Return the drawn parameters of the chain that results are of, by name."""
         chain, order = self._numbering()
-        return self.transition[:, chain].mean(axis=0)[order][:, order]
+        table = self.emission[:, chain][:, order]
+        fields = jnp.split(table, np.cumsum(self.fields)[:-1], axis=2)
+        names, initial, transition, _ = self._names()
+        drawn = dict(zip(names, fields, strict=True))
+        drawn[initial] = self.initial[:, chain][:, order]
+        drawn[transition] = self.transition[:, chain][:, order][:, :, order]
+        return {name: x[None] for name, x in drawn.items()}
+
+    def mean(self) -> dict[str, Array]:
+        """Return the mean of the draws of each parameter, by name."""
+        return {name: x[0].mean(axis=0) for name, x in self.chains().items()}
+
+    def sd(self) -> dict[str, Array]:
+        """Return the standard deviation of the draws of each parameter, by name."""
+        return {name: x[0].std(axis=0) for name, x in self.chains().items()}
+
+    def quantile(self, q: float) -> dict[str, Array]:
+        """Return the q-quantile of the draws of each parameter, by name."""
+        probability(q=q)
+        return {k: jnp.quantile(x[0], q, axis=0) for k, x in self.chains().items()}
+
+    def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
+        """Choose draws at random, with replacement, in arrays of shape `shape`."""
+        shape = sample_shape(key, shape)
+        chosen = jr.randint(key, shape, 0, len(self.paths))
+        return {name: x[0, chosen] for name, x in self.chains().items()}
+
+    def log_prob(self, values: Any) -> Array:
+        """Raise `ValueError`, since draws do not determine a density."""
+        raise self._undefined("log_prob", "`log_likelihood` of counts")
+
+    def update(self, records: Any, key: Key | None = None) -> "HiddenMarkovPosterior":
+        """Raise `ValueError`, since the chains do not have the released counts."""
+        raise self._undefined("update", "`dpjax.event_logs.fit` of another release")
+
+    def axes(self) -> Axes:
+        """Name each parameter's axes, and the labels of these, as `Posterior.axes`."""
+        names, initial, transition, state = self._names()
+        rows = [level_axis(state)]
+        dims = {name: [*rows, level_axis(name)] for name in (*names, transition)}
+        dims[initial] = [level_axis(initial)]
+        levels = [variable.levels for variable in self.variables[2:]]
+        labels = dict(zip(names, levels or map(range, self.fields), strict=True))
+        labels |= dict.fromkeys((initial, transition, state), range(self.states))
+        return dims, {level_axis(name): [*x] for name, x in labels.items()}
+
+    def _names(self) -> tuple[list[str], str, str, str]:
+        """Return names of the fields, of other parameters, and of the hidden state."""
+        names = [variable.name for variable in self.variables[2:]]
+        names, state = names or [f"field_{i}" for i in range(len(self.fields))], _STATE
+        while any(name.startswith(state) for name in names):
+            state += "_"
+        return names, f"{state}.initial", f"{state}.transition", state
 
     def log_likelihood(
         self, counts: Real[ArrayLike, "regions times levels"]

@@ -1,6 +1,6 @@
 """Parameters of a posterior as arrays by name, and the names of the arrays' axes."""
 
-__all__ = ["axes_of", "by_name", "level_axis", "net_of", "variable_of"]
+__all__ = ["axes_of", "by_name", "net_of", "variable_of"]
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
+from dpjax.families.conjugate_base import Axes, level_axis
 from dpjax.posteriors.base import NetworkPosterior, Posterior
 
 
@@ -32,23 +33,22 @@ def net_of(posterior: Posterior) -> BayesNet | None:
     return posterior.net if isinstance(posterior, NetworkPosterior) else None
 
 
-def level_axis(name: str) -> str:
-    """Return the name of the axis of a variable's levels."""
-    return f"{name}_level"
-
-
 def variable_of(axis: str) -> str:
     """Return the name of the variable whose levels an axis has."""
     return axis.removesuffix("_level")
 
 
-def axes_of(posterior: Posterior) -> tuple[dict[str, list[str]], dict[str, list]]:
+def axes_of(posterior: Posterior) -> Axes:
     """Return the names of each array's axes, and the labels of each named axis.
 
     The table of a network's variable "x" has an axis for each parent of "x", and then
     the axis "x_level": no axis may have the name of an array. The parameters of a
-    numeric leaf have an axis for each parent. Other arrays have none.
+    numeric leaf have an axis for each parent. Other arrays have those of
+    `Posterior.axes`.
     """
+    own = posterior.axes()
+    if own is not None:
+        return own
     known = getattr(posterior, "net", None)
     mixed = known if isinstance(known, MixedNet) else None
     net = net_of(posterior) if mixed is None else mixed.discrete

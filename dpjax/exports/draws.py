@@ -20,7 +20,8 @@ def to_arviz(key: Key, posterior: Posterior, draws: int = 1000) -> Any:
     Args:
         key: typed JAX key.
         posterior: any posterior of dpjax. If a `ChainPosterior` is given, the draws of
-            its Markov chains are exported, and `key` and `draws` are not used.
+            its Markov chains are exported, and `key` and `draws` are not used; of a
+            `HiddenMarkovPosterior`, those of the chain that its results are of.
         draws: number of independent draws that `posterior.sample` makes otherwise. They
             are exported as one chain.
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpjax._checks import of_type
-from dpjax.exports.axes import axes_of, by_name, level_axis, variable_of
+from dpjax.exports.axes import axes_of, by_name, variable_of
 from dpjax.exports.packages import as_dataframe, as_dataset
-from dpjax.families.conjugate_base import probability
+from dpjax.families.conjugate_base import level_axis, probability
 from dpjax.posteriors.base import Posterior
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ def to_xarray(posterior: Posterior, level: float = 0.95) -> "xarray.Dataset":
 
     Returns:
         An array for each parameter. Its first axis is "statistic", with the labels
-        "mean", "sd", "lower" and "upper"; covariances have NaN for the last two. In a
-        network, the table of a variable "x" has an axis for each parent "y" of "x",
-        "y_level", and then the axis "x_level".
+        "mean", "sd", "lower" and "upper"; the last two are NaN for covariances of two
+        different columns. In a network, the table of a variable "x" has an axis for
+        each parent "y" of "x", "y_level", and then the axis "x_level". In a hidden
+        Markov model, that of a field "x" has "hidden_state_level" and "x_level".
 
     Raises:
         ImportError: if xarray is not installed.
@@ -61,7 +62,8 @@ def to_dataframe(posterior: Posterior, level: float = 0.95) -> "pandas.DataFrame
         One row for each number of each parameter, in the order of the arrays. The first
         columns are "variable", "given" and "level" for a network, where "given" has the
         levels of the parents, as in "a = yes, b = no", and "level" is empty for the
-        parameters of a numeric leaf; and "parameter" and "index" otherwise, as in
+        parameters of a numeric leaf. They are the same for a hidden Markov model, where
+        "given" has the hidden state. They are "parameter" and "index" otherwise, as in
         "slope" and "0". Then there are "mean", "sd", "lower", "upper".
 
     Raises:
@@ -126,7 +128,17 @@ def _summary(posterior: Posterior, level: float) -> dict[str, np.ndarray]:
         )
     ]
     return {
-        name: np.stack([np.asarray(x.get(name, unknown), np.float64) for x in found])
+        name: np.stack([_of_shape(x, name, mean.shape) for x in found])
         for name, mean in found[0].items()
-        for unknown in [np.full(mean.shape, np.nan)]
     }
+
+
+def _of_shape(values: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Any:
+    """Return an array; the quantiles of a covariance are those of its diagonal."""
+    if name in values:
+        return np.asarray(values[name], np.float64)
+    found = np.full(shape, np.nan)
+    if "variance" in values:
+        places = np.arange(shape[-1])
+        found[..., places, places] = values["variance"]
+    return found

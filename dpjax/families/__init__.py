@@ -4,13 +4,17 @@ __all__ = [
     "FAMILIES",
     "Bernoulli",
     "BetaParameters",
+    "BetaPosterior",
     "Bound",
     "Categorical",
+    "ClippedFamily",
     "ConjugatePosterior",
     "DirichletParameters",
     "Exponential",
     "Family",
+    "FamilyWithLaw",
     "GammaParameters",
+    "GammaPosterior",
     "Gaussian",
     "GaussianMean",
     "KnownNoiseParameters",
@@ -22,12 +26,14 @@ __all__ = [
     "Poisson",
     "RegressionParameters",
     "RegressionPosterior",
+    "SumFamily",
     "Truncation",
     "conjugate_posterior",
 ]
 
 from dpjax.families.base import FAMILIES, Bound, Family, Truncation, conjugate_posterior
-from dpjax.families.bernoulli import Bernoulli, BetaParameters
+from dpjax.families.bernoulli import Bernoulli, BetaParameters, BetaPosterior
+from dpjax.families.bounds import ClippedFamily, SumFamily
 from dpjax.families.categorical import Categorical, DirichletParameters
 from dpjax.families.conjugate_base import ConjugatePosterior
 from dpjax.families.conjugate_regression import (
@@ -35,8 +41,9 @@ from dpjax.families.conjugate_regression import (
     RegressionParameters,
     RegressionPosterior,
 )
+from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.families.exponential import Exponential
-from dpjax.families.gamma_rate import GammaParameters
+from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
 from dpjax.families.gaussian import Gaussian, NormalInverseGammaParameters
 from dpjax.families.gaussian_mean import GaussianMean, NormalParameters
 from dpjax.families.linear_regression import LinearRegression
@@ -56,4 +63,4 @@ for _family in (
     MultivariateGaussian,
     LinearRegression,
 ):
-    FAMILIES.add_as(_family.name, _family)
+    FAMILIES.add(_family)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import array_of, one_of
+from dpjax._checks import array_of, one_of, rows_of
 from dpjax._registry import Registry
 from dpjax._types import Flat, Scalar
 from dpjax.families.conjugate_base import ConjugatePosterior
@@ -49,6 +49,11 @@ class Family(OnGrid):
     """An exponential family of records x within public bounds; an immutable value.
 
     The density of x is h(x) g(θ) exp(θᵀS(x)), with parameters θ and statistic S(x).
+
+    To add a family, define a frozen dataclass with a `name`, and add it to `FAMILIES`.
+    A `FamilyWithLaw` also has noise-aware posteriors, a `ClippedFamily` those of
+    records before clipping, and one with `natural`, `expected` and `truncation` has
+    posterior samples and plans.
 
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 3.
@@ -88,15 +93,16 @@ class Family(OnGrid):
         """Return rows of a regression's features as floats, without the last column.
 
         Raises:
-            ValueError: if the rows have another length.
+            ValueError: if the rows have another length, or are those of a table, of
+                which a family does not know the names.
         """
-        rows, width = array_of(values, "features").astype(float), self.columns - 1
-        if rows.ndim != 2 or rows.shape[1] != width:
+        if isinstance(values, Mapping) or hasattr(values, "columns"):
             raise ValueError(
-                f"`features` must be rows of {width} numbers, a number a feature, got "
-                f"an array of shape {rows.shape}."
+                "`features` must be an array for this posterior, which has no names of "
+                f"columns, got {type(values).__name__}: give its columns in the order "
+                "of the variables, as an array."
             )
-        return rows
+        return rows_of(self.columns - 1, features=values).astype(float)
 
     @property
     def dimension(self) -> int:
@@ -222,13 +228,23 @@ class Family(OnGrid):
             return self._likelihood_diameter(limits)
         return self._likelihood_radius(limits)
 
-    @abc.abstractmethod
     def _likelihood_diameter(self, limits: Truncation) -> Bound:
-        """Half of the largest range over θ of log p(x) - log p(x')."""
+        """Half of the largest range over θ of log p(x) - log p(x').
 
-    @abc.abstractmethod
+        Raises:
+            ValueError: if the family does not define it, for it has no samples.
+        """
+        raise self._no_samples()
+
     def _likelihood_radius(self, limits: Truncation) -> Bound:
-        """The largest range over θ of log p(x)."""
+        """The largest range over θ of log p(x), as `_likelihood_diameter`."""
+        raise self._no_samples()
+
+    def _no_samples(self) -> ValueError:
+        return ValueError(
+            f"`mechanism` must be one that adds noise for the {self.name} family: for "
+            "samples it has to define `_likelihood_diameter` and `_likelihood_radius`."
+        )
 
     def _limits(self, truncation: Truncation) -> Truncation:
         """Return `truncation` if it bounds every parameter within its open range."""
@@ -251,7 +267,8 @@ class Family(OnGrid):
         return truncation
 
 
-FAMILIES: Registry[Family] = Registry("family", "families")  # by the name in files
+FAMILIES: Registry[Family] = Registry(Family, "family", "families", "name")
+"""Classes of families, by the `name` that files have."""
 
 
 def conjugate_posterior(

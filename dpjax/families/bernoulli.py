@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import positive, sample_shape
 from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
@@ -57,7 +57,7 @@ class BetaPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw probabilities of 1; the shape is `shape + successes.shape`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         a, b = self.parameters
         return draw_beta(key, (a, b), shape + jnp.shape(a))
 

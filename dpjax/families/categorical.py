@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import positive, typed_key, whole
+from dpjax._checks import positive, sample_shape, whole
 from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
@@ -51,7 +51,7 @@ class DirichletPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw probabilities; the shape is `shape + concentration.shape`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         alpha = self.parameters.concentration
         return draw_dirichlet(key, alpha, shape + jnp.shape(alpha))
 

@@ -1,11 +1,13 @@
 """The interface of posteriors, and the base class of conjugate posteriors."""
 
 __all__ = [
+    "Axes",
     "ConjugatePosterior",
     "FamilyPosterior",
     "Posterior",
     "Values",
     "host",
+    "level_axis",
     "probability",
 ]
 
@@ -26,6 +28,17 @@ from dpjax.families.marginal_laws import HostArray, Law, StudentLaw
 
 Values = Array | dict[str, Array]
 """An array of one parameter, or a dictionary from parameter name to array."""
+
+Axes = tuple[dict[str, list[str]], dict[str, list]]
+"""The names of the axes of each array, and the labels of each of these axes, by name.
+
+The name of a variable's axis is that of `level_axis`.
+"""
+
+
+def level_axis(name: str) -> str:
+    """Return the name of the axis of a variable's levels."""
+    return f"{name}_level"
 
 
 def as_arrays(parameters: Any) -> Any:
@@ -87,6 +100,13 @@ class Posterior(eqx.Module):
         """Return the Markov chains' draws by parameter name; None without a chain."""
         return None
 
+    def axes(self) -> Axes | None:
+        """Return names and labels of the parameters' axes, for exports.
+
+        None, as here: the names are those of the network, if there is one.
+        """
+        return None
+
     def __repr__(self) -> str:
         released = getattr(self, "released", None)
         given = "" if released is None else f", given {released!r}"
@@ -113,8 +133,13 @@ class FamilyPosterior(Posterior):
     def predict(self, features: Any) -> Array:
         """Return a regression's expected target for each row of `features`.
 
+        Args:
+            features: an array with a column for each feature, in the order of the
+                variables; or, if the posterior has the statistic of a release, a table
+                in memory whose columns are found by name. Numbers are not clipped.
+
         Raises:
-            ValueError: if the family is not a regression.
+            ValueError: if the family is not a regression, or the rows do not fit it.
         """
         raise self._no_regression()
 

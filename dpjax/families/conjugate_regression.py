@@ -17,7 +17,7 @@ import numpy as np
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import typed_key
+from dpjax._checks import parameters_of, sample_shape
 from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
@@ -220,7 +220,7 @@ class RegressionPosterior(_LinearPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Draw all parameters; for parameters with batch axes, use `jax.vmap`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         key_variance, key_weights = jr.split(key)
         p = self.parameters
         variance = 1 / draw_gamma(key_variance, (p.shape, p.scale), shape)
@@ -229,6 +229,7 @@ class RegressionPosterior(_LinearPosterior):
 
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
+        values = parameters_of(self.mean(), values)
         p, variance = self.parameters, values["variance"]
         of_weights = self._weights_log_prob(values, variance)
         return of_weights + inverse_gamma_log_density(variance, p.shape, p.scale)
@@ -280,12 +281,12 @@ class KnownNoisePosterior(_LinearPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Draw weights and intercept; with batch axes, use `jax.vmap`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         return self._by_name(self._sample_weights(key, jnp.ones(shape)))
 
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
-        return self._weights_log_prob(values, self._factor)
+        return self._weights_log_prob(parameters_of(self.mean(), values), self._factor)
 
     def distribution(self) -> "dist.MultivariateNormal":
         """Return NumPyro's joint distribution of (intercept, weights)."""

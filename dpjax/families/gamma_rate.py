@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import typed_key
+from dpjax._checks import sample_shape
 from dpjax._later import dist, special
 from dpjax._private import shapes_only
 from dpjax._types import Key
@@ -45,7 +45,7 @@ class GammaPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw rates; the shape is `shape + rate.shape`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         a, b = self.parameters
         return draw_gamma(key, (a, b), shape + jnp.shape(a))
 

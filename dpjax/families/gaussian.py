@@ -15,7 +15,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import typed_key
+from dpjax._checks import parameters_of, sample_shape
 from dpjax._later import dist, stats
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
@@ -74,7 +74,7 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Draw "mean" and "variance", of shape `shape` and then the batch shape."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         key_variance, key_mean = jr.split(key)
         p = self.parameters
         shape = shape + jnp.shape(p.mean)
@@ -87,10 +87,9 @@ class NormalInverseGammaPosterior(ConjugatePosterior):
 
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density of the posterior at values of "mean" and "variance"."""
-        p, variance = self.parameters, values["variance"]
-        of_mean = stats.norm.logpdf(
-            values["mean"], p.mean, jnp.sqrt(variance / p.strength)
-        )
+        mean, variance = parameters_of(["mean", "variance"], values).values()
+        p = self.parameters
+        of_mean = stats.norm.logpdf(mean, p.mean, jnp.sqrt(variance / p.strength))
         return of_mean + inverse_gamma_log_density(variance, p.shape, p.scale)
 
     def distribution(self) -> "dict[str, dist.Distribution]":

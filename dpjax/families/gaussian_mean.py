@@ -11,7 +11,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import positive, sample_shape
 from dpjax._later import dist, special, stats
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
@@ -53,7 +53,7 @@ class NormalPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw means; the shape is `shape + mean.shape`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         mean = self.parameters.mean
         return mean + self.sd() * jr.normal(key, shape + jnp.shape(mean))
 
@@ -115,10 +115,11 @@ class GaussianMean(ClippedFamily):
     @classmethod
     def from_bounds(cls, lower: Ends, upper: Ends, **options: Any) -> "GaussianMean":
         """Construct the family from one column's bounds and the option `variance`."""
-        if len(upper) != 1 or "variance" not in options:
+        if "variance" not in options:
+            raise ValueError("`variance` must be given for a Gaussian mean, got none.")
+        if len(upper) != 1:
             raise ValueError(
-                "`variance` must be given, and one column, for a Gaussian mean, got "
-                f"{len(upper)} columns and {sorted(options)}."
+                f"`variables` must be one for a Gaussian mean, got {len(upper)}."
             )
         return cls(lower[0], upper[0], **options)
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import parameters_of, positive, sample_shape
 from dpjax._later import dist, stats
 from dpjax._private import shapes_only
 from dpjax._products import matmul
@@ -94,7 +94,7 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Draw "mean" and "covariance"; with batch axes, use `jax.vmap`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         key_chi, key_below, key_mean = jr.split(key, 3)
         p, d = self.parameters, self.family.columns
         # Bartlett: the factor of a standard Wishart matrix, then its inverse
@@ -116,9 +116,10 @@ class NormalInverseWishartPosterior(ConjugatePosterior):
 
     def log_prob(self, values: dict[str, Array]) -> Array:
         """Joint log-density at `values`; with batch axes, use `jax.vmap`."""
-        p, covariance = self.parameters, values["covariance"]
+        mean, covariance = parameters_of(["mean", "covariance"], values).values()
+        p = self.parameters
         of_mean = stats.multivariate_normal.logpdf(
-            values["mean"], p.mean, covariance / p.strength
+            mean, p.mean, covariance / p.strength
         )
         of_covariance = inverse_wishart_log_density(covariance, p.degrees, p.scale)
         return of_covariance + jnp.asarray(of_mean)

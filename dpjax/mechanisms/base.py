@@ -215,7 +215,7 @@ class ExactMechanism(Mechanism):
         return self.describe()
 
 
-MECHANISMS: Registry[ExactMechanism] = Registry("mechanism")
+MECHANISMS: Registry[ExactMechanism] = Registry(ExactMechanism, "mechanism")
 """Classes of exact mechanisms, by their `kind`."""
 
 

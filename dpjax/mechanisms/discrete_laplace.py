@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real, UInt32
 
-from dpjax._checks import whole
+from dpjax._checks import of_type, whole
 from dpjax._platforms import on_cpu
 from dpjax._types import Described, Key, Scalar
 from dpjax.mechanisms import base
@@ -95,6 +95,7 @@ class DiscreteLaplace(IntegerNoise):
     def _build(
         cls, epsilon: Fraction, sensitivity: Sensitivity, lengths: tuple | None
     ) -> "DiscreteLaplace":
+        of_type(Sensitivity, "give that of the statistic", sensitivity=sensitivity)
         whole(1, sensitivity=sensitivity.value)
         rho = epsilon / int(sensitivity.value)
         return cls(

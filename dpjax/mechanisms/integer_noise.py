@@ -15,6 +15,7 @@ from jaxtyping import Array, Int, UInt32
 from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms import base
+from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.statistics import Statistic
 
 _SHORTEST = 4096  # shortest length that a release compiles for: shared by most vectors
@@ -47,12 +48,16 @@ class IntegerNoise(base.MechanismWithLaw, base.ExactMechanism):
             The noisy numbers, int32, of the shape of `exact`.
 
         Raises:
-            ValueError: if the key is not typed or `exact` is not an array of integers.
+            ValueError: if the key is not typed, or `exact` is not an array of integers,
+                or is an array of NumPy with integers beyond ±2^29.
         """
         typed_key(key=key)
         if not jnp.issubdtype(exact.dtype, jnp.integer):
             raise ValueError(f"`exact` must be integers, got {exact.dtype}.")
-        return self._noisy(key, exact.astype(jnp.int32))
+        if isinstance(exact, np.ndarray) and exact.size:
+            if max(-int(exact.min()), int(exact.max())) > LARGEST:
+                raise ValueError("`exact` must be from -2^29 to 2^29: use `draw`.")
+        return self._noisy(key, jnp.asarray(exact.astype(jnp.int32)))
 
     def accepts(self, statistic: Statistic) -> bool:
         """Return True, since the noise fits any statistic with a sensitivity."""

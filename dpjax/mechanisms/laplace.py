@@ -5,7 +5,7 @@ __all__ = ["Laplace"]
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import of_type, positive, typed_key
 from dpjax._types import Key, Scalars
 from dpjax.mechanisms.base import MechanismWithLaw
 from dpjax.noise import LaplaceLaw, laplace
@@ -36,6 +36,7 @@ class Laplace(MechanismWithLaw):
     sensitivity: Sensitivity
 
     def __check_init__(self):
+        of_type(Sensitivity, "give that of the statistic", sensitivity=self.sensitivity)
         positive(epsilon=self.epsilon)
 
     @property

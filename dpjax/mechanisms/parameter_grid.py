@@ -169,7 +169,8 @@ class ParameterGrid:
             return self._widest_of_one(adjacency)
         exact = self.family.sampling_sensitivity(adjacency, self.truncation).value
         moved = 2 if adjacency == REPLACE_ONE else 1
-        tabled = Fraction(moved * self.units * steps.shape[1], 1 << TABLE_BITS)
+        terms = self.units * steps.shape[1] + 1  # each is rounded by at most a half
+        tabled = Fraction(moved * terms, 1 << TABLE_BITS)
         supremum = Fraction(exact) * moved * (1 + _MARGIN) + max(_MARGIN, tabled)
         if self.family.lattice is not None:
             return supremum

@@ -23,7 +23,11 @@ from dpjax.statistics.marginal_contrasts import Variables
 
 @dataclass(frozen=True)
 class Recipe(abc.ABC):
-    """The choice of a mechanism and its options, before data and budget are known."""
+    """The choice of a mechanism and its options, before data and budget are known.
+
+    To add a recipe, define a subclass with a `kind`, a frozen dataclass whose fields
+    are the options, and add it to `RECIPES`.
+    """
 
     kind: ClassVar[str]
     """Name of the recipe in `dpjax.release` and on the command line."""
@@ -89,7 +93,7 @@ class Recipe(abc.ABC):
         return self.kind
 
 
-RECIPES: Registry[Recipe] = Registry("recipe")
+RECIPES: Registry[Recipe] = Registry(Recipe, "recipe")
 """Classes of recipes, by their `kind`; `release` knows a recipe that is added."""
 
 
@@ -103,6 +107,11 @@ def recipe_of(
     """
     if isinstance(mechanism, Recipe):
         return mechanism
+    if isinstance(mechanism, type) and issubclass(mechanism, Recipe):
+        name = mechanism.__name__
+        raise ValueError(
+            f"`mechanism` must be a recipe, got the class {name}: make one, `{name}()`."
+        )
     try:
         made = RECIPES[mechanism]
     except ValueError:

@@ -6,9 +6,16 @@ __all__ = [
     "NoiseLaw",
     "discrete_gaussian",
     "discrete_laplace",
+    "exact_choice",
     "keys",
     "laplace",
 ]
 
-from dpjax.noise import discrete_gaussian, discrete_laplace, keys, laplace
+from dpjax.noise import (
+    discrete_gaussian,
+    discrete_laplace,
+    exact_choice,
+    keys,
+    laplace,
+)
 from dpjax.noise.laws import GaussianLaw, LaplaceLaw, NoiseLaw

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import parameters_of, sample_shape, typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data import probabilities
 from dpjax.data.bayes_net import BayesNet
@@ -96,15 +96,16 @@ class NetworkPosterior(Posterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Draw all tables independently; arrays have `shape` as their first axes."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         if shape == ():
             return self._by_name(self._draw(key))
         drawn = jax.vmap(self._draw)(jr.split(key, shape).reshape(-1))
-        return self._by_name(drawn.reshape(*shape, -1))
+        return self._by_name(drawn.reshape(*shape, *drawn.shape[1:]))
 
     def log_prob(self, values: Mapping[str, Array]) -> Float[Array, ""]:
         """Return the posterior log-density at tables in the form `mean` returns."""
-        return self._log_density(flatten(self.net, values, "values"))
+        tables = parameters_of(self.net.names, values)
+        return self._log_density(flatten(self.net, tables, "values"))
 
     def distributions(self) -> dict[str, Any]:
         """Return NumPyro distributions of rows, which only a `PlugInPosterior` has."""

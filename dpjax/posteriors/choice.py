@@ -97,7 +97,8 @@ def posterior(
             table of a network, in equal parts to all cells, before clamping (see
             `dpjax.theory.stealth`). Other methods do not allow it.
         disjoint: for a list, whether no record is in the tables of two entries. False:
-            all releases are of the same records.
+            all releases are of the same records. If releases protect a person with
+            several rows, all rows of a person must be in one of the tables.
 
     Privacy:
         Post-processing of releases has no privacy cost, and may be repeated. Several
@@ -148,10 +149,19 @@ def posterior(
                 "have no use for it."
             )
         try:
-            return tried.infer(released, prior, key, increment)
+            return _made(tried, tried.infer(released, prior, key, increment))
         except TooExpensive as error:
             refusal = error
     raise refusal or (_not_learned() if learned else _none_suits(released))
+
+
+def _made(method: type[InferenceMethod], found: object) -> Posterior:
+    if not isinstance(found, Posterior):
+        raise ValueError(
+            f"`method` {method.kind!r} must return a `Posterior`, got "
+            f"{type(found).__name__}."
+        )
+    return found
 
 
 def _of_several(
@@ -185,7 +195,7 @@ def _candidates(
     released: Released, method: str | None, noise_aware: bool
 ) -> Iterable[type[InferenceMethod]]:
     if method is None:
-        kinds = [METHODS[kind] for kind in METHODS]
+        kinds = [*METHODS.usable()]
         if not noise_aware or released.is_wide or released.statistic.zeros is not None:
             noise_aware = False
             kinds = [METHODS["samples"], METHODS["plug-in"]]
@@ -195,6 +205,8 @@ def _candidates(
     try:
         chosen = METHODS[method]
     except ValueError:
+        if method in METHODS:  # its package cannot be imported
+            raise
         raise ValueError(
             f"`method` must be one of {', '.join(METHODS)}, got {brief(method)}."
         ) from None
@@ -226,7 +238,7 @@ def _slow_ones_last(
 
 
 def _suitable(released: Released) -> str:
-    return ", ".join(kind for kind in METHODS if METHODS[kind].suits(released))
+    return ", ".join(kind.kind for kind in METHODS.usable() if kind.suits(released))
 
 
 def _not_learned() -> ValueError:
@@ -237,10 +249,11 @@ def _not_learned() -> ValueError:
 
 
 def _none_suits(released: Released) -> ValueError:
-    if suitable := _suitable(released):
-        return ValueError(f"`method` must be given for this release: use {suitable}.")
+    if names := _suitable(released):
+        return ValueError(f"`method` must be given for this release: use {names}.")
     return ValueError(
         "`released` must be for a network or of an exponential family, by a mechanism "
         "with a law for its output, or of samples, got "
-        f"{type(released.mechanism).__name__} of {released.statistic.kind}."
+        f"{type(released.mechanism).__name__} of {released.statistic.kind}: a method "
+        "for it can be added to `dpjax.posteriors.METHODS`."
     )

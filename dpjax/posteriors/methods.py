@@ -91,7 +91,7 @@ class InferenceMethod(abc.ABC):
         """
 
 
-METHODS: Registry[InferenceMethod] = Registry("inference method", "methods")
+METHODS: Registry[InferenceMethod] = Registry(InferenceMethod, "method")
 """Registry of the methods of inference, from method name to class."""
 
 

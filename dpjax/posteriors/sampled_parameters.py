@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import typed_key
+from dpjax._checks import sample_shape
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.families import Family
@@ -88,7 +88,9 @@ class SampledParameters(FamilyPosterior):
         family = self._family
         if family is None or not family.predicts:
             raise self._no_regression()
-        rows, drawn = family.features(features), self.parameters()
+        statistic: Any = self.statistic
+        rows = family.features(statistic.features(features))
+        drawn = self.parameters()
         offset = drawn.get("intercept", jnp.zeros(len(self.samples)))
         return offset[:, None] + matmul(drawn["weights"], rows.T)
 
@@ -111,7 +113,7 @@ class SampledParameters(FamilyPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Array]:
         """Choose samples at random, with replacement, in arrays of shape `shape`."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         drawn = weighted_choice(key, self.samples, self.log_weights, shape)
         return self._by_name(drawn)
 

@@ -29,14 +29,21 @@ def weighted_mean(draws: Array, log_weights: Array | None) -> Array:
 
 @jax.jit
 def weighted_variance(draws: Array, log_weights: Array | None) -> Array:
-    """Return the variance over axis 0; None means equal weights."""
+    """Return the variance over axis 0, NaN of one draw; None means equal weights."""
+    if len(draws) == 1:
+        return jnp.full_like(draws[0], jnp.nan)
     off = draws - weighted_mean(draws, log_weights)[None]
     return weighted_mean(off**2, log_weights)
 
 
 @jax.jit
 def weighted_quantile(draws: Array, log_weights: Array | None, q: Scalar) -> Array:
-    """Quantiles of columns; with weights, of a line through the midpoints of steps."""
+    """Quantiles of columns; with weights, of a line through the midpoints of steps.
+
+    The quantiles of a single draw are NaN.
+    """
+    if len(draws) == 1:
+        return jnp.full_like(draws[0], jnp.nan)
     if log_weights is None:
         return jnp.quantile(draws, q, axis=0)
     order = jnp.argsort(draws, axis=0)

@@ -238,7 +238,7 @@ class Guarantee(BoundedRange, abc.ABC):
         return in_words(self.numbers)
 
 
-GUARANTEES: Registry[Guarantee] = Registry("guarantee")
+GUARANTEES: Registry[Guarantee] = Registry(Guarantee, "guarantee")
 """All classes of guarantees, by their `kind`."""
 
 

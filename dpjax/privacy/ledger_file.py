@@ -155,7 +155,7 @@ class LedgerFile:
             raise ValueError(
                 f"`ledger` must be an undamaged file of format {' or '.join(FORMATS)} "
                 f"and of kinds of guarantee that are installed, {self.path} is not: "
-                "nothing is charged until it is repaired."
+                "nothing is charged until it is repaired, or another file is named."
             ) from None
         if book.inode not in (None, status.st_ino):
             left = in_words(

@@ -109,7 +109,7 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
     try:
         document = parse_json(text, "release")
     except ValueError as error:
-        raise UnreadableRelease(f"{error} The file is damaged or truncated.") from None
+        raise UnreadableRelease(f"{error} It is no release, or damaged.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UnreadableRelease(f"`release` must be a file of format {FORMAT!r}.")
     if set(document) - {"format", "version", "content", "sha256"}:

@@ -21,6 +21,7 @@ from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_in_memory
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.statistics import Statistic, TableStatistic
+from dpjax.statistics.trial import family_of, is_foreign, within_bounds
 from dpjax.tables.counts import count_batches, sum_batches
 from dpjax.tables.counts.batches import Total
 
@@ -190,4 +191,7 @@ def _refuse_traced(records: Array) -> None:
 
 @partial(jax.jit, static_argnames="statistic")
 def _measure(records: ArrayLike, statistic: Statistic) -> Array:
-    return statistic.measure(jnp.asarray(records))
+    rows = jnp.asarray(records)
+    if is_foreign(statistic, family_of(statistic)):
+        rows = within_bounds(rows, statistic.variables)
+    return statistic.measure(rows)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
+import jax
 from jax.sharding import Mesh
 
 from dpjax._checks import brief, of_type
@@ -20,14 +19,15 @@ from dpjax.data.multiplicities import MOST
 from dpjax.data.sources import Table
 from dpjax.mechanisms import ExactMechanism
 from dpjax.mechanisms.recipes import Recipe, noise_for, recipe_of
-from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, Guarantee, Ledger, budget_of
 from dpjax.releases.about import about_of
 from dpjax.releases.measuring import Rows, measured
 from dpjax.releases.released import Released
 from dpjax.releases.sampled import Sampled
 from dpjax.releases.selection import check_columns, refuse_sample, some_rows
-from dpjax.statistics import MixedTotals, Statistic
+from dpjax.releases.trial import draw, refuse_cost, try_out
+from dpjax.statistics import MixedTotals, Statistic, check_statistic
+from dpjax.statistics.trial import family_of, is_foreign
 
 _MANY = 1 << 20  # records, for which a sample at a given temperature costs little ρ
 
@@ -142,14 +142,14 @@ def release(
     recipe = recipe_of(noise_for(what, budget) if mechanism is None else mechanism)
     sampled, recipe, cost = Sampled.of(sample_rate, recipe, budget)
     statistic = _statistic(recipe, what, budget.adjacency)
-    statistic.sensitivity(budget.adjacency)  # raises if not defined for this adjacency
     check_columns(statistic.variables, budget.adjacency, id, multiplicity, weights)
     if sample_rate is not None:
         refuse_sample(table, id, multiplicity, weights, mesh)
     rows = Rows(ignore, multiplicity, weights, k if weights else MOST, mesh)
     public = budget.adjacency == REPLACE_ONE
     make = partial(recipe.mechanism, statistic, cost)
-    tried = _tried(make, public)
+    tried, some = _tried(make, public)
+    try_out(statistic, recipe, tried, cost, some)
     if statistic.network is not None and not tried.additive:
         statistic.network.refuse_impossible(f"the mechanism {tried.kind!r}")
     if ledger is not None:
@@ -160,32 +160,31 @@ def release(
     refuse_empty(size, budget.adjacency)
     n = size if public else None
     private = make(n=n)
+    refuse_cost(private, recipe, cost)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
         spent = private.guarantee() if sampled is None else sampled.cost
         ledger.charge(spent.of_group(k), purpose, part)
-    given = jnp.asarray(exact, jnp.int32) if tried.largest == LARGEST else exact
-    values = private.draw(given)
-    if statistic.zeros is not None:
-        values = np.where(statistic.zeros, 0, np.asarray(values))
+    values = draw(private, statistic, exact)
     return Released(
         values, statistic, private, n, contributions=k, about=facts, sampled=sampled
     )
 
 
-def _tried(make: Callable[..., ExactMechanism], public: bool) -> ExactMechanism:
+def _tried(make: Callable[..., ExactMechanism], public: bool) -> tuple[Any, int | None]:
     """Make a mechanism before records are read, so that errors show without them.
 
     A sample at a given temperature may be affordable for few records or for many alone:
-    it is refused if it is for neither.
+    it is refused if it is for neither. The mechanism is returned with its number of
+    records.
     """
     if not public:
-        return make(n=None)
+        return make(n=None), None
     try:
-        return make(n=1)
+        return make(n=1), 1
     except ValueError:
         with contextlib.suppress(ValueError):
-            return make(n=_MANY)
+            return make(n=_MANY), _MANY
         raise
 
 
@@ -219,14 +218,14 @@ def budget_for(
         known = adjacency or _adjacency_of(what, ledger)
         rows = 1 if contributions is None else contributions
         return budget_of(_given(epsilon), known, contributions=rows)
-    if not (epsilon is None and adjacency is None and contributions is None):
-        raise ValueError(
-            "`budget` must come without `epsilon`, `adjacency` and `contributions`."
-        )
     if not isinstance(budget, Guarantee):
         raise ValueError(
             "`budget` must be a guarantee, such as `dpjax.privacy.budget_of(1, "
-            f"'add-remove')`, got {brief(budget)}."
+            f"'add-remove')`, got {brief(budget)}; a number is given as `epsilon`."
+        )
+    if not (epsilon is None and adjacency is None and contributions is None):
+        raise ValueError(
+            "`budget` must come without `epsilon`, `adjacency` and `contributions`."
         )
     return budget
 
@@ -235,7 +234,7 @@ def _statistic(
     recipe: Recipe, what: BayesNet | MixedNet | Statistic, adjacency: Adjacency
 ) -> Statistic:
     if isinstance(what, BayesNet):
-        return recipe.statistic(what, adjacency)
+        return _defined(recipe.statistic(what, adjacency), adjacency)
     if isinstance(what, MixedNet):
         what = MixedTotals(what, adjacency)
     if not isinstance(what, Statistic):
@@ -248,7 +247,19 @@ def _statistic(
             f"`mechanism` must be one for {what.kind}, such as 'laplace', got "
             f"{str(recipe)!r}, which is for other statistics."
         )
-    return what
+    return _defined(what, adjacency)
+
+
+def _defined(statistic: Statistic, adjacency: Adjacency) -> Statistic:
+    """Return a statistic whose sensitivity is defined for the adjacency; else raise.
+
+    One of another package is tried out.
+    """
+    statistic.sensitivity(adjacency)
+    if is_foreign(statistic, family_of(statistic)):
+        with jax.ensure_compile_time_eval():  # `release` refuses later to be compiled
+            check_statistic(statistic, adjacency)
+    return statistic
 
 
 def _given(epsilon: Epsilon | None) -> Epsilon:

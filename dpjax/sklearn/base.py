@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.data import sources
 from dpjax.data.categorical import Categorical
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable, declared
 from dpjax.data.schema import Schema
 from dpjax.posteriors import posterior
-from dpjax.privacy import Ledger, in_words
+from dpjax.privacy import REPLACE_ONE, Ledger, in_words
 from dpjax.releases.publish import release
 from dpjax.releases.released import Released
 
@@ -31,6 +32,11 @@ _TELLING = re.compile(
     r"y should be a 1d|Sparse data|np\.matrix|(The f|F)eature names|Unknown label type"
 )
 """Starts of messages that show names and shapes, but no cell."""
+
+_ROWS = re.compile(
+    r"(?<=\(shape=\()\d+|, got an array of shape \([^)]*\)( instead)?|: \[[^]]*\]$"
+)
+"""Numbers of rows in scikit-learn's messages."""
 
 _QUOTING = {
     "Expected 2D": "`X` must be a table: Expected 2D array. Reshape your data by "
@@ -117,8 +123,21 @@ class PrivateEstimator(BaseEstimator):
         return [*getattr(self, "feature_names_in_", unnamed)]
 
     def _fitted_to(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
-        """Check X and y as scikit-learn does; return the columns of X and y."""
-        return _validated(self, X, y, dtype=self._dtype, **options)
+        """Check X and y as scikit-learn does; return the columns of X and y.
+
+        The number of rows is private, unless the adjacency is replace-one: any number
+        is accepted, and no error shows it.
+        """
+        _refuse_rounded(X)
+        _refuse_rounded(y)
+        if self.adjacency == REPLACE_ONE:
+            return _validated(self, X, y, dtype=self._dtype, **options)
+        options["ensure_min_samples"] = 0
+        try:
+            return _validated(self, X, y, dtype=self._dtype, **options)
+        except ValueError as error:
+            text = _ROWS.sub("", str(error))
+        raise ValueError(text)
 
     def _like_fitted(self, X: Any) -> Any:
         """Check that X is like the X of `fit`, which must have been called."""
@@ -154,6 +173,14 @@ class PrivateEstimator(BaseEstimator):
 
     def _columns(self, X: np.ndarray, names: Any) -> dict[str, np.ndarray]:
         return dict(zip(names, np.asarray(X).T, strict=True))
+
+
+def _refuse_rounded(given: Any) -> None:
+    """Refuse a frame of a pandas that may have rounded its numbers, as `release`."""
+    if sources.may_round(given):
+        columns = given.items() if given.ndim == 2 else [("y", given)]
+        for name, column in columns:
+            sources.read_numbers({name: column}, name)
 
 
 def _renamed(variable: AnyVariable, name: str) -> AnyVariable:

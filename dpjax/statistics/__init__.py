@@ -13,6 +13,7 @@ __all__ = [
     "Statistic",
     "Sufficient",
     "TableStatistic",
+    "check_statistic",
     "exact_counts",
 ]
 
@@ -26,3 +27,4 @@ from dpjax.statistics.mixed_totals import MixedTotals
 from dpjax.statistics.network_counts import NetworkCounts, exact_counts
 from dpjax.statistics.printed_fourier import PrintedFourier
 from dpjax.statistics.sufficient import Sufficient
+from dpjax.statistics.trial import check_statistic

@@ -31,10 +31,14 @@ Columns = tuple[Categorical, ...] | tuple[Interval, ...] | tuple[AnyVariable, ..
 
 
 class Statistic(abc.ABC):
-    """A function from records to one flat vector of integers; static and hashable.
+    """A sum over records of one flat vector of integers; static and hashable.
 
     To define a statistic, write a subclass with a `kind` and add it to `STATISTICS`;
-    `dpjax.release`, release files and `dpjax verify` then accept it.
+    `dpjax.release`, release files and `dpjax verify` then accept it, in other processes
+    if the package that defines it names it in the entry points `dpjax.statistics`. Make
+    the subclass a frozen dataclass, so that two statistics with equal fields are equal.
+    `release` tries out a statistic of another package before it reads a table: see
+    `check_statistic`.
     """
 
     kind: ClassVar[str]
@@ -55,7 +59,21 @@ class Statistic(abc.ABC):
 
     @abc.abstractmethod
     def measure(self, records: Real[Array, "n d"]) -> Int32[Array, " m"]:
-        """Compute the exact statistic of encoded records, which is not private."""
+        """Compute the exact statistic of encoded records, which is not private.
+
+        A table is measured piece by piece, and the results are added: the statistic is
+        the sum over the records of what it is for each. `jit` compiles the method,
+        which may use jax.numpy alone.
+
+        Args:
+            records: a row for each record, with the index of the level in the column of
+                a categorical variable. For a statistic of another package, indices have
+                32 bits, and numbers are within their bounds: `Interval.missing` is in
+                place of NaN.
+
+        Returns:
+            `length` integers. A record adds at most `most_per_record` to each.
+        """
 
     @abc.abstractmethod
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
@@ -137,11 +155,14 @@ class Statistic(abc.ABC):
 
     @property
     def most_per_record(self) -> int:
-        """Largest absolute value that one record adds to one component."""
+        """Largest absolute value that one record adds to one component.
+
+        It limits how many records are added in 32 bits.
+        """
         return 1
 
 
-STATISTICS: Registry[Statistic] = Registry("statistic")
+STATISTICS: Registry[Statistic] = Registry(Statistic, "statistic")
 """Classes of statistics by `kind`, their name in release files."""
 
 

@@ -3,12 +3,15 @@
 __all__ = ["Changes", "FamilyStatistic"]
 
 import abc
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from dpjax._types import Flat, Scalar
+from dpjax.data.sources import read_numbers
 from dpjax.families import Family
 from dpjax.privacy import REPLACE_ONE, Adjacency, Sensitivity
 from dpjax.statistics.base import Statistic
@@ -32,6 +35,30 @@ class FamilyStatistic(Statistic):
     @abc.abstractmethod
     def lowest(self) -> int:
         """Smallest value of the first component of one record's rounded statistic."""
+
+    def features(self, rows: Any) -> Any:
+        """Return a regression's features, found by name in a table, as an array.
+
+        Numbers are not clipped, and a missing cell is NaN. What has no named columns is
+        returned as it is.
+
+        Raises:
+            ValueError: if a column is absent, or has a cell that is no number.
+        """
+        if not (isinstance(rows, Mapping) or hasattr(rows, "columns")):
+            return rows
+        columns, present = [], rows
+        if not isinstance(rows, Mapping):
+            present = list(getattr(rows, "column_names", rows.columns))
+        for name in [variable.name for variable in self.variables[:-1]]:
+            numbers, others = read_numbers(rows, name) if name in present else ([], [1])
+            if others:
+                raise ValueError(
+                    f"`features` must have numbers in a column {name!r:.80}, or be an "
+                    "array whose columns are in the order of the variables."
+                )
+            columns.append(numbers)
+        return np.column_stack(columns)
 
     @property
     def counts_levels(self) -> bool:

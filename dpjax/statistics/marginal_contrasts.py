@@ -172,8 +172,15 @@ def groups_of(
     """
     place = {variable.name: i for i, variable in enumerate(over)}
     groups = set()
+    listed = [tables] if isinstance(tables, str) else tables
+    text = [table for table in listed if isinstance(table, str)]
+    if text:
+        raise ValueError(
+            "`tables` must be lists of names, got text: give a list of the variables "
+            f"of each table, as in [[{text[0]!r:.80}]]."
+        )
     for table in tables:
-        names = [table] if isinstance(table, str) else [*table]
+        names = [*table]
         if not names or len({*names}) < len(names) or not {*names} <= {*place}:
             raise ValueError(
                 "`tables` must name different variables of the schema in each table, "

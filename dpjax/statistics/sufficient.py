@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int32, Real
 
-from dpjax._checks import array_of, one_of, whole
+from dpjax._checks import one_of, rows_of, whole
 from dpjax._types import Described, Flat, Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.categorical import Categorical
@@ -49,7 +49,7 @@ class Sufficient(FamilyStatistic):
 
     Privacy:
         `sensitivity` holds for all records, after clipping and rounding. One record
-        contributes at most `units` in absolute value to a component.
+        adds at most `units` in absolute value to a component.
 
     Raises:
         ValueError: if the variables do not fit the family, or `units` is out of range.
@@ -87,12 +87,11 @@ class Sufficient(FamilyStatistic):
                 f"`over` must be of type {kind.__name__} for a {self.family.name} "
                 f"family, got {[type(variable).__name__ for variable in self.over]}."
             )
-        lower, upper = _bounds(self.over)
-        if tuple(zip(lower, upper, strict=True)) != self.family.bounds:
+        bounds = tuple(zip(*_bounds(self.over), strict=True))
+        if bounds != self.family.bounds:
             raise ValueError(
                 f"`over` must have the bounds of the family, {self.family.bounds}, got "
-                f"{tuple(zip(lower, upper, strict=True))}: `Sufficient.of` takes them "
-                "from the variables."
+                f"{bounds}: `Sufficient.of` takes them from the variables."
             )
 
     @classmethod
@@ -183,7 +182,8 @@ class Sufficient(FamilyStatistic):
         Privacy:
             The result is exact, so it is not private.
         """
-        return self._round(array_of(records, "records")).sum(axis=0, dtype=jnp.int32)
+        rows = self._round(rows_of(len(self.over), records=records))
+        return rows.sum(axis=0, dtype=jnp.int32)
 
     def _round(self, records: Real[Array, "n d"]) -> Int32[Array, "n m"]:
         records = records.astype(float)

@@ -96,7 +96,7 @@ class Ranks:
         return float(special.chdtrc(BINS - 1, distance))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coverage:
     """Ranks in the noise-aware and in the plug-in posteriors of the same releases."""
 
@@ -118,6 +118,13 @@ class Coverage:
     def __str__(self) -> str:
         loss = in_words({name: f"{x:g}" for name, x in self.loss.items()})
         return f"n = {self.n:,}, {loss}, {self.adjacency}"
+
+    def __repr__(self) -> str:
+        found = ", ".join(
+            f"{x.posterior} {x.coverage:.3f}" for x in (self.noise_aware, self.naive)
+        )
+        share = f"{self.naive.level:g} intervals contain the truth: {found}"
+        return f"Coverage({self}; {share})"
 
 
 def coverage(

@@ -5,12 +5,18 @@ __all__ = ["NON_PRIVATE", "Outlook", "Plan"]
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import ArrayLike
 
-from dpjax.privacy import Adjacency
+from dpjax.exports.packages import as_dataframe
+from dpjax.privacy import Adjacency, unit_of
 
+if TYPE_CHECKING:
+    import pandas
+
+_MOST_PARTS = 6  # variables whose error is shown
 NON_PRIVATE = "non-private"
 
 
@@ -64,10 +70,23 @@ class Outlook:
         rows = math.nan, math.nan, math.nan, math.nan
         return cls(name, *rows, divergence, se, choices, sampled)
 
+    def __str__(self) -> str:
+        divergence = f"{self.divergence:.4f} ± {self.divergence_se:.4f}"
+        kl = f"{self.kl:.4f} ± {self.kl_se:.4f}"
+        variation = f"{self.total_variation:.4f} ± {self.total_variation_se:.4f}"
+        if math.isnan(self.kl):
+            kl = variation = ""
+        choices = ", ".join(f"{name} {_show(x)}" for name, x in self.choices.items())
+        numbers = f"{divergence:>18}{kl:>18}{variation:>20}"
+        return f"{self.name:<22}{numbers}  {choices}".rstrip()
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Plan:
-    """Expected errors of mechanisms, best first, and any non-private method last."""
+    """Expected errors of mechanisms, best first, and any non-private method last.
+
+    As text it is a table; `to_dataframe` returns it as a frame of pandas.
+    """
 
     epsilon: str
     adjacency: Adjacency
@@ -75,6 +94,44 @@ class Plan:
     repeats: int
     outlooks: tuple[Outlook, ...]
     contributions: int = 1  # the most rows of a person, whose loss ε is
+    tables: str = "drawn uniformly"  # where a network's true tables come from
+
+    def __str__(self) -> str:
+        of_rows = not math.isnan(self.outlooks[0].kl)
+        heads = ("KL of a row", "variation of a row") if of_rows else ("", "")
+        lines = [
+            f"n = {self.n}, ε = {self.epsilon}, {self.adjacency}, "
+            f"{self.repeats} repeats{f', tables {self.tables}' if of_rows else ''}",
+            f"unit: {unit_of(self.contributions)}",
+            f"{'expected':<22}{'KL of a record':>18}{heads[0]:>18}{heads[1]:>20}"
+            "  choices",
+            *map(str, self.outlooks),
+            *(
+                f"not worth its ε: {name}, with {ratio:.3g} times the error of added "
+                "noise"
+                for name, ratio in self.not_worth.items()
+            ),
+        ]
+        best = self.outlooks[0]
+        largest = sorted(best.parts.items(), key=lambda part: -part[1])[:_MOST_PARTS]
+        parts = ", ".join(f"{name} {error:.4f}" for name, error in largest)
+        of_parts = (
+            [f"KL of a record by variable, {best.name}: {parts}"] if parts else []
+        )
+        return "\n".join([*lines, *of_parts, f"prefer: {self.preferred}"])
+
+    __repr__ = __str__
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """Return a row for each mechanism, with its errors and standard errors.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        names = ["name", "divergence", "divergence_se", "kl", "kl_se"]
+        names += ["total_variation", "total_variation_se", "sampled"]
+        rows = {name: [getattr(x, name) for x in self.outlooks] for name in names}
+        return as_dataframe(rows)
 
     @property
     def preferred(self) -> str:
@@ -99,3 +156,10 @@ class Plan:
             and x.divergence - noisy.divergence
             > 2 * math.hypot(x.divergence_se, noisy.divergence_se)
         }
+
+
+def _show(value: float | list[float]) -> str:
+    if isinstance(value, list):
+        ends = (value[0], value[-1]) if len(value) > 1 else (value[0],)
+        return " to ".join(f"{x:.4g}" for x in ends)
+    return f"{value:.4g}"

@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import jax.random as jr
 
-from dpjax._checks import one_of, typed_key, whole
+from dpjax._checks import typed_key, whole
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.mixed_net import MixedNet
@@ -24,7 +24,6 @@ from dpjax.mechanisms.recipes import Gaussian, Recipe, recipe_of
 from dpjax.posteriors.estimate.point_estimate import check_estimate, is_slow
 from dpjax.posteriors.priors import flatten
 from dpjax.privacy import (
-    ADJACENCIES,
     REPLACE_ONE,
     ZCDP,
     Adjacency,
@@ -121,7 +120,7 @@ def plan(
     typed_key(key=key)
     whole(1, n=n)
     whole(2, repeats=repeats)
-    one_of(ADJACENCIES, adjacency=adjacency)
+    n, repeats = int(n), int(repeats)
     budget, rows = exact_epsilon(epsilon), rows_of(contributions)
     pure = PureDP(budget, adjacency, contributions=rows)
     each = pure.per_record()
@@ -152,7 +151,8 @@ def plan(
         found = _mixed_outlooks(key, what, n, each, repeats, prior, recipes)
     else:
         found = family_outlooks(key, what, n, each, repeats, recipes)
-    return Plan(str(budget), adjacency, n, repeats, tuple(found), rows)
+    drawn = "drawn uniformly" if tables is None else "as given"
+    return Plan(str(budget), adjacency, n, repeats, tuple(found), rows, drawn)
 
 
 def _one_variable(statistic: FamilyStatistic) -> BayesNet:

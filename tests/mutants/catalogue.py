@@ -58,6 +58,7 @@ from tests.mutants import (
     of_sensitivities,
     of_sklearn,
     of_stars,
+    of_trial,
 )
 
 MUTANTS = (
@@ -116,4 +117,5 @@ MUTANTS = (
     *of_sensitivities.MUTANTS,
     *of_sklearn.MUTANTS,
     *of_stars.MUTANTS,
+    *of_trial.MUTANTS,
 )

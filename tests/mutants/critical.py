@@ -30,7 +30,7 @@ FUNCTIONS = {
     "data/multiplicities.py": ("Multiplicities.see", "Multiplicities.of_the"),
     "data/persons.py": (
         "check_id", "kept_rows", "person_of", "_of_text", "_People.see",
-        "_People.of_the", "_joined", "_cut", "_ordered", "_hashes",
+        "_People.of_the", "_words", "_cut",
     ),
     "privacy/unit.py": (
         "Unit.of_group", "Unit.per_record", "rows_of", "per_row",
@@ -200,6 +200,8 @@ FUNCTIONS = {
     "releases/publish.py": (
         "release", "budget_for", "_statistic", "refuse_empty",
     ),
+    "releases/trial.py": ("draw",),
+    "statistics/trial.py": ("_apart",),
     "releases/candidates.py": (
         "distance_sensitivity", "chosen", "scores_of",
     ),
@@ -352,7 +354,9 @@ EXEMPT = {
     (_FAMILY, "size = int("): _CHOICE,
     (_FAMILY, "if truncation is not None:"): _CHOICE,
     (_FAMILY, "elif given is None:"): _CHOICE,
-    ("releases/publish.py:_statistic", "return what"): _TEXT,
+    ("releases/publish.py:_statistic", "return _defined("): (
+        "a sensitivity that is not defined is refused by the mechanism too"
+    ),
     ("releases/publish.py:budget_for", "if ledger is not None"): _LOUD,
     ("releases/publish.py:budget_for", "return budget"): (
         "a budget that is given is spent as it is"

@@ -109,6 +109,35 @@ MUTANTS = tuple(
             _CELLS + "test_a_cell_of_dask_is_read_as_if_it_was_alone",
         ),
         (
+            "text that Dask made from numbers is read",
+            _QUERIES,
+            "                if any(map(is_inferred, cells)):\n",
+            "                if False:\n",
+            _CELLS + "test_a_block_of_a_file_of_dask_moves_no_record",
+        ),
+        (
+            "integers of Dask with zeros are text as they are",
+            "data/sources/frames.py",
+            '"0|-?[1-9][0-9]{0,14}|True|False"',
+            '"-?[0-9]{0,15}|True|False"',
+            _CELLS
+            + "test_text_that_dask_may_have_made_from_numbers_is_refused[string]",
+        ),
+        (
+            "a person's number was rounded, and shown again",
+            "data/persons.py",
+            "return str(int(exact)) if abs(exact) < EXACT_INTEGERS else None",
+            "return str(int(exact))",
+            "tests/test_persons.py::test_a_person_is_what_a_cell_shows",
+        ),
+        (
+            "programs for a table without records are others",
+            "tables/counts/batches.py",
+            "    if filled or (is_first and len(block)):\n",
+            "    if filled:\n",
+            "tests/test_streaming.py::test_the_blocks_of_no_record_are_those_of_one",
+        ),
+        (
             "DuckDB reads the names of columns",
             _QUERIES,
             'keys = [f"k{i}" for i in range(len(names))]',

@@ -24,9 +24,9 @@ MUTANTS = (
     Mutant(
         "branch left out",
         "regression: a number for all features",
-        "families/base.py",
-        "if rows.ndim != 2 or rows.shape[1] != width:",
-        "if rows.ndim != 2:",
+        "_checks.py",
+        "if array.ndim != 2 or array.shape[1] != width:",
+        "if array.ndim != 2:",
         (
             "tests/test_conjugate_regression.py"
             "::test_rows_have_a_number_for_each_feature",

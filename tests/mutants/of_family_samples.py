@@ -18,6 +18,14 @@ MUTANTS = (
         (_IN_SAMPLING_LAWS + "test_a_file_of_a_family_keeps_its_prior[prior0]",),
     ),
     Mutant(
+        "bound loosened",
+        "family posterior: the rounding of tables is not charged",
+        _FAMILY_LOSS,
+        "max(_MARGIN, tabled)",
+        "_MARGIN",
+        (_IN_SAMPLING_COSTS + "test_rounded_tables_cost_what_is_charged",),
+    ),
+    Mutant(
         "budget not charged",
         "family posterior: many samples, each with the whole budget",
         _FAMILY_POSTERIOR,

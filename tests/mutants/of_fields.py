@@ -75,10 +75,18 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "fields: noise that is rounded away beside the counts",
+        _FIT,
+        "    noise = jnp.maximum(noise, least)",
+        "    noise = jnp.maximum(noise, 0 * least)",
+        (_IN + "test_noise_below_the_rounding_of_counts_is_no_noise",),
+    ),
+    Mutant(
+        "law changed",
         "fields: the covariance of features is not centred",
         _FIELD,
-        "centred = values - matmul(values, law)[:, None]",
-        "centred = values",
+        "centred = possible - matmul(possible, law)[:, None]",
+        "centred = possible",
         (_IN + "test_sums_over_all_records_are_those_of_a_junction_tree",),
     ),
     Mutant(

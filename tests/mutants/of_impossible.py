@@ -50,14 +50,14 @@ MUTANTS = tuple(
         ),
         (
             "zeros get noise",
-            _PUBLISH,
+            "releases/trial.py",
             "        values = np.where(statistic.zeros, 0, np.asarray(values))\n",
             "        pass\n",
             _TESTS + "test_cells_of_impossible_combinations_are_zero_and_others_noisy",
         ),
         (
             "all cells are zeros",
-            _PUBLISH,
+            "releases/trial.py",
             "np.where(statistic.zeros, 0, np.asarray(values))",
             "np.where(True, 0, np.asarray(values))",
             _TESTS + "test_cells_of_impossible_combinations_are_zero_and_others_noisy",

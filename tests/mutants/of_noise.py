@@ -14,6 +14,28 @@ _DRAWN = "return discrete_laplace.add_wide(counts, noise[:, : counts.size])"
 
 MUTANTS = (
     Mutant(
+        "law changed",
+        "simulations: numbers that 32 bits do not hold are others",
+        "mechanisms/integer_noise.py",
+        "if isinstance(exact, np.ndarray) and exact.size:",
+        "if isinstance(exact, np.ndarray) and not exact.size:",
+        (
+            "tests/test_mistakes.py::test_a_wrong_type_is_one_clear_line"
+            "[counts beyond what a simulation holds]",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "simulations: the limit of numbers is that of words",
+        "mechanisms/integer_noise.py",
+        "> LARGEST:",
+        "> 2 * LARGEST:",
+        (
+            "tests/test_mistakes.py::test_a_wrong_type_is_one_clear_line"
+            "[counts just beyond what a simulation holds]",
+        ),
+    ),
+    Mutant(
         "sensitivity halved",
         "counts: a replaced record moves one cell, not two",
         _COUNTED,

@@ -125,8 +125,9 @@ MUTANTS = (
         "branch left out",
         "release: mistakes show after the records",
         _PUBLISH,
-        "    tried = _tried(make, public)",
-        '    tried = type("Any", (), {"largest": LARGEST, "additive": True})',
+        "    tried, some = _tried(make, public)\n"
+        "    try_out(statistic, recipe, tried, cost, some)\n",
+        '    tried = type("Any", (), {"largest": 2**29, "additive": True})\n',
         (_IN_SAMPLING_DOORS + "test_mistakes_show_before_any_record",),
     ),
     *(
@@ -272,9 +273,9 @@ MUTANTS = (
             ),
             (
                 "large counts: in 32 bits",
-                _PUBLISH,
-                "jnp.asarray(exact, jnp.int32) if tried.largest == LARGEST else exact",
-                "jnp.asarray(exact, jnp.int32)",
+                "releases/trial.py",
+                "(exact, jnp.int32) if mechanism.largest == LARGEST else exact",
+                "(exact, jnp.int32)",
                 "test_two_to_the_forty_records[replace-one]",
             ),
             (

@@ -32,6 +32,14 @@ MUTANTS = (
         (_IN + "test_odds_are_rounded_up",),
     ),
     Mutant(
+        "limit weakened",
+        "report: infinite numbers, which JSON has not",
+        _RESULTS,
+        "[x if math.isfinite(x) else None for x in table[key]]",
+        "[x if x == x else None for x in table[key]]",
+        (_IN + "test_what_is_infinite_is_left_out",),
+    ),
+    Mutant(
         "branch left out",
         "report: nothing about δ",
         _WORDS,

@@ -136,7 +136,14 @@ COMMON: dict[str, dict[str, Any]] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser with one-line errors and methods that declare options."""
+    """An argument parser with one-line errors and methods that declare options.
+
+    Options must be written in full, since a command with a mistyped one may spend a
+    budget.
+    """
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **facts)
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with status 2."""

@@ -12,7 +12,9 @@ def add(commands) -> None:
         help="predict a variable of new records from a release",
         description="Write CSV to standard output, with a row for each record and a "
         "column p_<level> for each level of the target; for a regression or a numeric "
-        "leaf, columns mean, lower and upper. Standard error says which method was "
+        "leaf, columns mean, lower and upper. Features of a regression are clipped to "
+        "the bounds of the release, and missing ones filled, as they were in its "
+        "table. Standard error says which method was "
         "used. Costs no privacy of the released table.",
     )
     command.common("release", "--also", "--tables")

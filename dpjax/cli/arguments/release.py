@@ -22,8 +22,9 @@ def add(commands) -> None:
     add_model_options(command)
     command.common(
         "--mechanism",
-        more="; laplace and gaussian add noise to counts or sums (default: laplace, or "
-        "gaussian on counts with --rho or --delta, or auto for marginals)",
+        more="; laplace and gaussian add noise to counts or sums (default: auto for "
+        "marginals, and otherwise laplace, or gaussian on counts with --rho or "
+        "--delta)",
         choices=recipes(),
     )
     command.common("--epsilon", required=False)

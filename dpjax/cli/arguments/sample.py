@@ -33,7 +33,7 @@ def add(commands) -> None:
     command.common(
         "--out",
         more=": .csv with the most frequent state of every cell, in columns for "
-        "region, time and state; or .npz with all draws",
+        "region, time, state and its probability; or .npz with all draws",
     )
     command.common("--plot", more=": the state by region and time")
     command.add_argument(

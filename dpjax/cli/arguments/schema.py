@@ -21,6 +21,8 @@ def add(commands) -> None:
         "code list of a column, a CSV file (code, or code and level) or a JSON file",
     )
     command.add_argument(
-        "--json-schema", metavar="FILE", help="JSON Schema of a record"
+        "--json-schema",
+        metavar="FILE",
+        help="JSON Schema of a record: its levels and bounds are used",
     )
     command.common("--ignore")

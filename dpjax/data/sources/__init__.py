@@ -10,11 +10,13 @@ __all__ = [
     "encode_column",
     "is_array",
     "is_in_memory",
+    "may_round",
     "parts",
     "read_numbers",
 ]
 
 from dpjax.data.sources.encoded_columns import encode_column, read_numbers
+from dpjax.data.sources.frames import may_round
 from dpjax.data.sources.in_memory import (
     InMemoryTable,
     Part,

@@ -22,6 +22,7 @@ import numpy as np
 
 from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import number
+from dpjax.data.matching import EXACT_INTEGERS
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.arrow_columns import (
     NO_CELLS,
@@ -30,13 +31,22 @@ from dpjax.data.sources.arrow_columns import (
     from_arrow,
     is_arrow,
 )
-from dpjax.data.sources.frames import as_arrow, categories_of, rounds_decimals
+from dpjax.data.sources.frames import (
+    as_arrow,
+    categories_of,
+    is_read_alike,
+    may_round,
+)
 from dpjax.data.sources.in_memory import Table
 
 _BLOCK = 1 << 13  # cells that a processor's cache holds
 _ONE_CELL = (
     "`table` must have a cell of {!r:.80} for each record, a row of cells is no table: "
     "use `pyarrow.Table.from_pylist(rows)`, or give the path."
+)
+_ROUNDED = (
+    "`table` must have no {} in {!r:.80} if it is a frame of pandas before 3.1, which "
+    "may have rounded the column: use a later pandas, or give the path of the file."
 )
 _CELLS: tuple[type, ...] = (str, UserString, bytes, bytearray, memoryview, mmap.mmap)
 if pyarrow:
@@ -54,7 +64,17 @@ class Numbers(NamedTuple):
 
 def read_column(table: Table, name: str) -> Column:
     """Read one column; a missing cell has a value such as None or NaN."""
-    return _from_column(_column(table, name), name)
+    cells = _cells_of(table, name)
+    return _read(as_arrow(cells), cells, name)
+
+
+def _read(column: Any, cells: Any, name: str) -> Column:
+    found = _from_column(column, name)
+    if may_round(cells):
+        used = np.unique(found.places).tolist()
+        if not all(is_read_alike(found.values[i]) for i in used):
+            raise ValueError(_ROUNDED.format("text that shows a number", name))
+    return found
 
 
 def _from_column(column: Any, name: str) -> Column:
@@ -95,33 +115,22 @@ def _has_cells(column: Any) -> bool:
 
 
 def read_numbers(table: Table, name: str) -> Numbers:
-    """Read one column as numbers, which `dpjax.data.intervals.number` defines.
-
-    Text of a pandas that rounds decimals otherwise than Python is refused: one cell
-    that pandas takes for text makes text of all others, which are then rounded anew.
-    """
+    """Read one column as numbers, which `dpjax.data.intervals.number` defines."""
     cells = _cells_of(table, name)
     column = as_arrow(cells)
-    plain = _plain_numbers(column, name)
-    if plain is not None:
-        return Numbers(plain, [])
-    values, places = _from_column(column, name)
-    if not rounds_decimals(cells) and any(isinstance(x, str) for x in values):
-        raise ValueError(
-            f"`table` must have numbers in {name!r:.80}, got text in a frame of pandas "
-            "before 3.1, which rounds some decimals otherwise: use a later pandas, or "
-            "give the path of the file."
-        )
-    numbers = [number(value) for value in values]
-    others = []
-    if None in numbers:
-        used = np.unique(places).tolist()
-        others = [values[i] for i in used if numbers[i] is None]
-    return Numbers(np.array(numbers, np.float64)[places], others)
-
-
-def _column(table: Table, name: str) -> Any:
-    return as_arrow(_cells_of(table, name))
+    found, others = _plain_numbers(column, name), []
+    if found is None:
+        values, places = _read(column, cells, name)
+        numbers = [number(value) for value in values]
+        if None in numbers:
+            used = np.unique(places).tolist()
+            others = [values[i] for i in used if numbers[i] is None]
+        found = np.array(numbers, np.float64)[places]
+    if may_round(cells):
+        large = np.abs(found) >= EXACT_INTEGERS
+        if np.any(large & np.isfinite(found)):
+            raise ValueError(_ROUNDED.format("number of at least 2^53", name))
+    return Numbers(found, others)
 
 
 def _cells_of(table: Table, name: str) -> Any:

@@ -23,6 +23,10 @@ from dpjax.data.sources.csv_tables import csv_names, csv_tables
 from dpjax.data.sources.in_memory import Part, check_names
 
 BATCH = 1 << 16  # records read at once: at most 1 MiB of a column, for most types
+_NO_TEXT = {
+    b"PK\3\4": "an Excel workbook or a ZIP file",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+}
 _PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
 UNREADABLE: tuple[Any, ...] = (
     *(OSError, EOFError, zlib.error),
@@ -128,13 +132,15 @@ class File(Part):
             start = file.read(4)
         if start == b"PAR1":
             raise Malformed("it is Parquet: let its name end in .parquet")
+        if start in _NO_TEXT:
+            raise Malformed(f"it is {_NO_TEXT[start]}: save its table as CSV in UTF-8")
         if start.startswith(b"\x1f\x8b") != compressed:
             ending = ".csv: it is not" if compressed else ".csv.gz: it is"
             raise Malformed(f"let its name end in {ending} compressed")
         return gzip.open(self.path) if compressed else open(self.path, "rb")
 
     def _refusal(self, reason: str = "") -> ValueError:
-        kind = "Parquet" if self.is_parquet else "CSV with one header line"
+        kind = "Parquet" if self.is_parquet else "CSV in UTF-8 with one header line"
         return ValueError(
             f"`table` must be {kind} throughout, {self.path} is not{reason}."
         )

@@ -4,18 +4,25 @@ A column is handed over through Arrow where its type is fixed. A column of Pytho
 objects never is: Arrow would infer its type from all records.
 """
 
-__all__ = ["as_arrow", "categories_of", "rounds_decimals"]
+__all__ = ["as_arrow", "categories_of", "is_inferred", "is_read_alike", "may_round"]
 
 import contextlib
+import math
+import re
 import sys
 from typing import Any
 
 import numpy as np
 
+from dpjax.data.intervals import number
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.arrow_columns import is_arrow
 
 _ROUNDS = (3, 1)  # the first pandas that makes the nearest double of every decimal
+_PARSERS = {"pandas", "modin"}  # packages whose columns the parser of pandas made
+_DIGIT = re.compile(r"\d")
+_EXACT = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")  # text that any pandas reads alike
+_SHOWN = re.compile("0|-?[1-9][0-9]{0,14}|True|False")  # as numbers are shown as text
 _OF_POLARS = {"Object", "Int128", "UInt128"}  # Arrow has none, older polars crashes
 
 
@@ -39,16 +46,36 @@ def as_arrow(column: Any) -> Any:
     return column
 
 
-def rounds_decimals(column: Any) -> bool:
-    """Whether the package of a column makes the nearest double of every decimal.
+def may_round(column: Any) -> bool:
+    """Whether a pandas made the column that may have rounded its numbers.
 
-    pandas before 3.1 makes another one of some decimals, unless the column is text.
+    pandas before 3.1 makes another double than the nearest of some decimals and of some
+    integers from 2^53 on, and 0 of some decimals that are not 0. One cell that it takes
+    for text makes text of the whole column, and one decimal makes doubles of integers.
     """
-    column = _unwrapped(column)
-    if type(column).__module__.partition(".")[0] != "pandas":
-        return True
+    bases = type(_unwrapped(column)).__mro__
+    if _PARSERS.isdisjoint(base.__module__.partition(".")[0] for base in bases):
+        return False
     major, minor, *_ = sys.modules["pandas"].__version__.split(".")
-    return (int(major), int(minor)) >= _ROUNDS
+    return (int(major), int(minor)) < _ROUNDS
+
+
+def is_read_alike(cell: Any) -> bool:
+    """Whether a cell shows no number in text, or one that any pandas reads alike."""
+    if not isinstance(cell, str) or not _DIGIT.search(cell) or _EXACT.fullmatch(cell):
+        return True
+    shown = number(cell)
+    return shown is None or not math.isfinite(shown)
+
+
+def is_inferred(cell: Any) -> bool:
+    """Whether a reader may change text by making a number or boolean of it first."""
+    if not isinstance(cell, str) or _SHOWN.fullmatch(cell):
+        return False
+    with contextlib.suppress(ValueError):
+        float(cell)
+        return True
+    return cell.strip().lower() in ("true", "false")
 
 
 def categories_of(column: Any) -> tuple[np.ndarray, Any] | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpjax.data.sources.arrow import pyarrow
+from dpjax.data.sources.frames import is_inferred
 from dpjax.data.sources.in_memory import Part, Table, check_names, is_stream
 from dpjax.data.sources.streams import NOT_READ
 
@@ -30,6 +31,13 @@ _COLLATION = (
     "otherwise in {!r:.80}: if you are sure that it does not, give "
     "`dpjax.data.group(table, net, binary=True)`; or give the records, "
     "`table.to_pyarrow()`."
+)
+
+_INFERRED = (
+    "`table` must have no text that shows a number, such as 01 or 1.0, or a boolean in "
+    "{!r:.80} of a frame of Dask, which may have made it from numbers, block by block: "
+    "give the paths of the files; or, if it was read as text in all blocks, "
+    "`dpjax.data.group(table, net, binary=True)`."
 )
 
 
@@ -100,10 +108,12 @@ class Query(Part):
 
     def read(self, names: Sequence[str]) -> Iterator[Table]:
         """Yield the columns `names` of all records, collected into memory."""
+        found = []
         with contextlib.suppress(Exception):
-            yield _collected(self.frame.select(list(names)))
-            return
-        raise self._refusal()
+            found.append(_collected(self.frame.select(list(names))))
+        if not found:
+            raise self._refusal()
+        yield self._as_read(found[0])
 
     def can_group(self, names: Sequence[str]) -> bool:
         """Whether the values of the columns are the same in every engine."""
@@ -120,11 +130,13 @@ class Query(Part):
         Args:
             names: columns that `can_group` allows.
             count: name of the column of the result that has the numbers of rows.
-            binary: True declares that the engine compares text byte by byte.
+            binary: True declares that the engine compares text byte by byte, and that
+                text has not been made from numbers.
 
         Raises:
-            ValueError: if the engine may compare text in another way, there are more
-                than 2^20 combinations, or the engine fails. The message shows no value.
+            ValueError: if the engine may compare text in another way or have made it
+                from numbers, there are more than 2^20 combinations, or the engine
+                fails. The message shows no value.
         """
         narwhals = _narwhals()
         schema = self.frame.collect_schema()
@@ -137,6 +149,7 @@ class Query(Part):
         elif text and engine not in _AS_BYTES:
             raise ValueError(_COLLATION.format(engine, text[0]))
         table = self._counted(names, count, text)
+        table = table if binary else self._as_read(table)
         if len(table) > _MOST:
             raise ValueError(
                 f"`table` must have at most {_MOST} different rows of "
@@ -169,6 +182,20 @@ class Query(Part):
             columns = [f"{_of_spark(x, x in text)} AS {key}" for x, key in pairs]
             return narwhals.from_native(self.table.selectExpr(*columns))
         return self.frame.select(*(narwhals.col(x).alias(key) for x, key in pairs))
+
+    def _as_read(self, table: Table) -> Table:
+        """Return a table that has no text which Dask may have made from numbers.
+
+        Dask infers types in each block of a file, and makes text of a block's numbers
+        where the column has text in another block.
+        """
+        if self.frame.implementation.is_dask():
+            frame = _narwhals().from_native(table)
+            for name, kind in frame.schema.items():
+                cells = [] if kind.is_numeric() else frame[name].unique().to_list()
+                if any(map(is_inferred, cells)):
+                    raise ValueError(_INFERRED.format(name))
+        return table
 
     def _refusal(self) -> ValueError:
         where = f" in {self.place}" if self.place else ""

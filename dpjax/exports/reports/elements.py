@@ -67,17 +67,20 @@ def listed(facts: Mapping[str, str]) -> str:
 
 
 def bars(
-    lower: Sequence[float],
-    upper: Sequence[float],
-    marks: Sequence[float],
+    lower: Sequence[float | None],
+    upper: Sequence[float | None],
+    marks: Sequence[float | None],
     *,
     probabilities: bool = True,
 ) -> list[str]:
     """Return a drawing of each row's interval and mark, on one scale for all rows.
 
+    A row without an interval has a mark only, and one without a mark the interval.
+
     If `probabilities` and all intervals are within [0, 1], this is the scale.
     """
-    low, high = min(*lower, *marks), max(*upper, *marks)
+    ends = [x for x in (*lower, *upper, *marks) if x is not None]
+    low, high = min(ends, default=0), max(ends, default=0)
     if probabilities and 0 <= low and high <= 1:
         low, high = 0, 1
     width = (high - low) or 1
@@ -85,11 +88,20 @@ def bars(
     def place(value: float) -> str:
         return f"{2 + 96 * (value - low) / width:.1f}"
 
+    def bar(a: float | None, b: float | None) -> str:
+        if a is None or b is None:
+            return ""
+        return f'<path d="M{place(a)} 5H{place(b)}" stroke="#0b57a4" stroke-width="3"/>'
+
+    def mark(x: float | None) -> str:
+        if x is None:
+            return ""
+        return f'<path d="M{place(x)} 0V10" stroke="#1b1b1b" stroke-width="1"/>'
+
     return [
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" '
         'focusable="false"><path d="M0 5H100" stroke="#d0d0d0" stroke-width=".6"/>'
-        f'<path d="M{place(a)} 5H{place(b)}" stroke="#0b57a4" stroke-width="3"/>'
-        f'<path d="M{place(x)} 0V10" stroke="#1b1b1b" stroke-width="1"/></svg>'
+        f"{bar(a, b)}{mark(x)}</svg>"
         for a, b, x in zip(lower, upper, marks, strict=True)
     ]
 
@@ -129,6 +141,8 @@ def table(
 def _cell(name: str, value: Any) -> str:
     if name not in _STATISTICS:
         return f"<td>{escape(str(value))}</td>"
+    if value is None:
+        return "<td></td>"
     return f"<td{_NUMBER}>{_digits(value)}</td>"
 
 

@@ -17,6 +17,7 @@ from dpjax.exports.reports.elements import (
 )
 from dpjax.privacy import in_words
 
+_MOST_CODES = 100
 _HEADINGS = {"record": "What a row is", "use": "Intended use"}
 
 
@@ -83,6 +84,8 @@ def _values(declared: Mapping[str, Any]) -> str:
 
 
 def _flat(value: Any) -> str:
+    if isinstance(value, Mapping) and len(value) > _MOST_CODES:
+        return f"{len(value):,}, which are in the report's JSON file"
     if isinstance(value, Mapping):
         return ", ".join(f"{k} = {_flat(x)}" for k, x in value.items())
     listed = isinstance(value, Sequence) and not isinstance(value, str)
@@ -101,7 +104,7 @@ def _results(results: Mapping[str, Any]) -> str:
         else:
             middle = columns.get("mean") or columns["count"]
             drawn: Iterable[str] = ()
-            if "lower" in columns:  # covariances have no interval
+            if "lower" in columns:  # a single draw has no interval
                 drawn = bars(columns["lower"], columns["upper"], middle)
             parts.append(table(heading, columns, drawn))
     return section("Results", "\n".join(parts))

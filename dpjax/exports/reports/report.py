@@ -3,6 +3,7 @@
 __all__ = ["Report", "report"]
 
 import csv
+import html
 import io
 import json
 import os
@@ -27,13 +28,13 @@ from dpjax.exports.reports.words import (
     what_in_words,
 )
 from dpjax.families.conjugate_base import probability
-from dpjax.privacy import Ledger
+from dpjax.privacy import Guarantee, Ledger
 from dpjax.releases.released import Released
 
 ENDINGS = (".html", ".json", ".csv", ".yaml")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The content of a report about a release, as plain data.
 
@@ -51,6 +52,13 @@ class Report:
     def to_html(self) -> str:
         """Return one page of HTML, which needs no network and no script."""
         return self.page(self.content)
+
+    def __repr__(self) -> str:
+        return f"Report({self.content['title']!r}: {', '.join(self.content)})"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" width="100%" height="600"></iframe>'
 
     def to_csv(self) -> str:
         """Return the results as one table in CSV, with a row for each number."""
@@ -111,12 +119,15 @@ def report(
         public notes.
 
     Raises:
-        ValueError: if `level` is not between 0 and 1, or the release cannot be saved or
-            has no posterior.
+        ValueError: if `level` is not between 0 and 1, the ledger has no charge that can
+            be that of the release, or the release cannot be saved, or has neither a
+            posterior nor noise of a known law.
     """
     of_type(Released, "give one of `dpjax.release` or `dpjax.load`", released=released)
     probability(level=level)
     cost, facts = released.guarantee(), dict(released.about)
+    if ledger is not None:
+        _refuse_uncharged(ledger, cost)
     few = few_names([variable.name for variable in released.statistic.variables])
     title = facts.get("title", f"A private release of {few}")
     epsilon = cost.numbers.get("epsilon")
@@ -148,3 +159,13 @@ def report(
         "registry": entry_of(released, title),
     }
     return Report(content)
+
+
+def _refuse_uncharged(ledger: Ledger, cost: Guarantee) -> None:
+    """Raise `ValueError` if a ledger has no charge of this cost."""
+    of_type(Ledger, "open it with `dpjax.Ledger(path=…)`", ledger=ledger)
+    if cost not in [charge.cost for charge in ledger.charges]:
+        raise ValueError(
+            "`ledger` must be the one that was charged for the release, but no charge "
+            f"in it is of {cost} for {cost.unit} under {cost.adjacency}."
+        )

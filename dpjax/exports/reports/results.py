@@ -2,6 +2,7 @@
 
 __all__ = ["Results", "results_of"]
 
+import math
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ from jaxtyping import Float64
 
 from dpjax.data.categorical import Categorical
 from dpjax.event_logs.events import cell_counts, log_variables
-from dpjax.exports.summaries import columns_of
+from dpjax.exports.summaries import STATISTICS, columns_of
 from dpjax.mechanisms import MechanismWithLaw
-from dpjax.posteriors import posterior
+from dpjax.posteriors import METHODS, posterior
 from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts, Statistic
 
@@ -36,10 +37,10 @@ def results_of(released: Released, level: float) -> Results:
     """Return all parameters, or the totals of an event log, with intervals.
 
     Args:
-        released: any release with a posterior.
+        released: any release with a posterior or noise of a known law.
         level: probability of the intervals.
     """
-    found = _of_event_log(released, level)
+    found = _of_event_log(released, level) or _of_numbers(released, level)
     if found is not None:
         return found
     fitted = posterior(released)
@@ -53,15 +54,29 @@ def results_of(released: Released, level: float) -> Results:
         for key in rest:
             table[key].append(columns[key][i])
     for table in tables.values():
-        for key in rest:  # parents that there are not, intervals of covariances
-            if key != "index" and all(x == "" or x != x for x in table[key]):
+        for key in rest:
+            if key in STATISTICS:
+                # variances can be infinite; covariances of two columns have no interval
+                table[key] = [x if math.isfinite(x) else None for x in table[key]]
+            is_empty = all(x in ("", None) for x in table[key])
+            if is_empty and key not in ("index", "mean"):
                 del table[key]
     words = (
-        f"With probability {level:g}, given the release, the true value lies between "
-        f"lower and upper. The method is {fitted.method}; "
+        f"With probability {level:g}, given the release and the prior, the true value "
+        f"lies between lower and upper. The method is {fitted.method}; "
     )
     aware = "it does not account" if fitted.method == "plug-in" else "it accounts"
-    return Results(fitted.method, f"{words}{aware} for the noise.", tables)
+    words = f"{words}{aware} for the noise."
+    if fitted.method == "samples":
+        words = (
+            "The release consists of draws from a posterior distribution. The mean, "
+            "sd, lower and upper are those of the draws; a share of "
+            f"{level:g} of the draws lies between lower and upper. "
+            "A single draw has only a mean."
+        )
+    if any(map(math.isinf, [*columns["mean"], *columns["sd"]])):
+        words = f"{words} A mean or sd that is infinite is left out."
+    return Results(fitted.method, words, tables)
 
 
 def _labels(statistic: Statistic) -> list[str]:
@@ -82,18 +97,14 @@ def _named(index: str, labels: list[str]) -> str:
 
 def _of_event_log(released: Released, level: float) -> Results | None:
     """Return noisy numbers of events by field and by time, if this is an event log."""
-    net, noise = released.statistic.network, None
+    net, both = released.statistic.network, _with_variances(released)
     is_counted = released.statistic.kind == NetworkCounts.kind
-    if isinstance(released.mechanism, MechanismWithLaw) and is_counted:
-        noise = released.mechanism.noise(np.shape(released.values))
     try:
-        if net is None or noise is None:
+        if net is None or both is None or not is_counted:
             return None
         _, time, fields = log_variables(net)
     except ValueError:
         return None
-    values = np.asarray(released.values, float)
-    both = np.stack([values, np.broadcast_to(noise.variance(), values.shape)])
     cells = np.asarray(cell_counts(released.counted, jnp.asarray(both)), float)
     starts = np.cumsum([0, *(field.size for field in fields)])
     tables = {
@@ -110,12 +121,42 @@ def _of_event_log(released: Released, level: float) -> Results | None:
     return Results("noise", words, tables)
 
 
+def _of_numbers(released: Released, level: float) -> Results | None:
+    """Return the noisy numbers themselves, if no method has a posterior for them."""
+    both = _with_variances(released)
+    if both is None or any(method.suits(released) for method in METHODS.usable()):
+        return None
+    words = (
+        "The mean is the released number. The true number lies between lower and upper "
+        f"with probability {level:g}, approximately."
+    )
+    places = {"index": [*map(str, range(len(both[0])))]}
+    columns = places | _columns("mean", both, level)
+    return Results("noise", words, {released.statistic.kind: columns})
+
+
+def _with_variances(released: Released) -> Float64[np.ndarray, "2 m"] | None:
+    """Return the noisy numbers and the variances of their noise, if it is known."""
+    mechanism, values = released.mechanism, np.asarray(released.values, float)
+    if not isinstance(mechanism, MechanismWithLaw):
+        return None
+    noise = mechanism.noise(values.shape)
+    if noise is None:
+        return None
+    return np.stack([values, np.broadcast_to(noise.variance(), values.shape)])
+
+
 def _totals(
     variable: Categorical, found: Float64[np.ndarray, "2 k"], level: float
 ) -> dict[str, list]:
-    """Return columns of noisy totals, given them and the variances of their noise."""
-    total, sd = found[0], np.sqrt(found[1])
+    return {variable.name: [*variable.levels], **_columns("count", found, level)}
+
+
+def _columns(
+    name: str, found: Float64[np.ndarray, "2 k"], level: float
+) -> dict[str, list]:
+    """Return columns of noisy numbers, given them and the variances of their noise."""
+    number, sd = found[0], np.sqrt(found[1])
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    columns = {"count": total, "sd": sd, "lower": total - half, "upper": total + half}
-    named = {name: x.tolist() for name, x in columns.items()}
-    return {variable.name: [*variable.levels], **named}
+    columns = {name: number, "sd": sd, "lower": number - half, "upper": number + half}
+    return {name: x.tolist() for name, x in columns.items()}

@@ -17,7 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.special import betainc, logsumexp
+from jax.scipy.special import betainc, logsumexp, ndtri
 from jaxtyping import Array, Float, Int32
 
 from dpjax.posteriors.exact.count_weights import stirling_error
@@ -37,21 +37,29 @@ class CellLaw(eqx.Module):
 
     def cdf(self, t: Float[Array, ""]) -> Float[Array, ""]:
         """Return the posterior probability that the cell's probability is at most t."""
+        return self._below(t)[0]
+
+    def _below(self, t: Array) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Return the distribution function and the density at t."""
         totals, window = self.weights.shape
         kernel, last = _LogKernel.at(self, t), _last_count(self)
 
         def add(carry, count):
-            below, total = carry
-            below = below + self.weights[:, count]
-            term = jnp.exp(kernel.column(count) - jnp.log1p(-t)) * below
-            return (below, total + jnp.where(count < last, term, 0)), None
+            below, total, density = carry
+            weights, term = self.weights[:, count], jnp.exp(kernel.column(count))
+            below = below + weights
+            density = density + term * weights * self.a[count]
+            total = total + jnp.where(count < last, term * below / (1 - t), 0)
+            return (below, total, density), None
 
-        start = jnp.zeros(totals), jnp.zeros(totals)
+        start = (jnp.zeros(totals),) * 3
         counts = jnp.arange(window, dtype=jnp.int32)
-        (below, total), _ = lax.scan(add, start, counts)
+        (below, total, density), _ = lax.scan(add, start, counts)
         a = self.a[last]
-        ends = betainc(a, self.whole - a, jnp.broadcast_to(t, a.shape))
-        return jnp.clip(total.sum() + (below * ends).sum(), 0, 1)
+        b = self.whole - a  # not positive if all counts are above the total: weights 0
+        ends = betainc(a, jnp.where(b > 0, b, 1), jnp.broadcast_to(t, a.shape))
+        found = jnp.clip(total.sum() + (below * ends).sum(), 0, 1)
+        return found, density.sum() / (t * (1 - t))
 
     def log_prob(self, t: Float[Array, ""]) -> Float[Array, ""]:
         """Return the posterior log-density of the cell's probability at t."""
@@ -64,17 +72,39 @@ class CellLaw(eqx.Module):
         return logsumexp(jnp.where(possible, logs, -jnp.inf))
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, ""]:
-        """Compute the posterior q-quantile by bisection, to machine precision."""
-        steps = jnp.finfo(float).nmant + 8
+        """Compute the posterior q-quantile by Newton's method, or halving if it fails.
 
-        def halve(_, ends):
-            low, high = ends
-            middle = (low + high) / 2
-            above = self.cdf(middle) >= q
-            return jnp.where(above, low, middle), jnp.where(above, middle, high)
+        The result is NaN if the distribution function is.
+        """
+        mean, sd = self._moments()
+        finfo = jnp.finfo(float)
 
-        ends = lax.fori_loop(0, steps, halve, (jnp.zeros_like(q), jnp.ones_like(q)))
-        return (ends[0] + ends[1]) / 2
+        def improve(state):
+            low, high, t, _, steps = state
+            below, density = self._below(t)
+            low, high = (jnp.where(below < q, *x) for x in ((t, low), (high, t)))
+            moved = t - (below - q) / density
+            inside = (moved > low) & (moved < high)
+            found = jnp.where(inside, moved, (low + high) / 2)
+            found = jnp.where(jnp.isnan(below), jnp.nan, found)
+            return low, high, found, jnp.abs(found - t), steps + 1
+
+        def is_far(state):
+            return (state[3] > finfo.eps**0.75 * sd) & (state[4] < finfo.nmant + 8)
+
+        start = jnp.clip(mean + ndtri(q) * sd, mean / 8, (7 + mean) / 8)
+        ends = jnp.zeros_like(q), jnp.ones_like(q)
+        state = *ends, start, jnp.ones_like(q), jnp.int32(0)
+        return lax.while_loop(is_far, improve, state)[2]
+
+    def _moments(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Return the mean and the standard deviation."""
+        shares = self.a[None] / self.whole[:, None]
+        weights = self.weights / self.weights.sum()
+        mean = (weights * shares).sum()
+        inner = shares * (1 - shares) / (self.whole[:, None] + 1)
+        spread = jnp.where(weights > 0, inner + (shares - mean) ** 2, 0)
+        return mean, jnp.sqrt((weights * spread).sum())
 
 
 def cell_law(laws: RowLaws, cell: Array, row: Array) -> CellLaw:

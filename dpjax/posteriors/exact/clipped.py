@@ -12,7 +12,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import typed_key
+from dpjax._checks import sample_shape
 from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.records import as_records
@@ -85,7 +85,7 @@ class ClippedPosterior(FamilyPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw values of the parameter independently, in an array of this shape."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         return self._inverse(jr.uniform(key, shape))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:

@@ -268,8 +268,9 @@ def _first_windows(
         np.asarray(released.values)
     except jax.errors.TracerArrayConversionError:
         raise ValueError(
-            "`windows` must be given inside compiled code: Windows(n + 1, n + 1, n + 1)"
-            " hold all counts, `exact_posterior(example).windows` may be smaller."
+            "`windows` must be given to `dpjax.posteriors.exact_posterior` inside "
+            "compiled code: Windows(n + 1, n + 1, n + 1) hold all counts, "
+            "`exact_posterior(example).windows` may be smaller."
         ) from None
     tables = [sum(map(len, star.leaves)) for star in components]
     prior = jnp.ones(released.net.layout.length)

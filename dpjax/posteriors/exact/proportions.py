@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import positive, sample_shape
 from dpjax._types import Key
 from dpjax.data.sources import Table
 from dpjax.distributions.gamma_draws import draw_dirichlet
@@ -105,10 +105,10 @@ class ProportionsPosterior(FamilyPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Array:
         """Draw the probabilities independently, with `shape` as the first axes."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         keys = jr.split(key, shape)
         flat = _draw(keys.reshape(-1), self._law(self.alpha), self.alpha)
-        return self._show(flat.reshape(*shape, -1))
+        return self._show(flat.reshape(*shape, *flat.shape[1:]))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
         """Return the log-density at probabilities in the form that `mean` returns."""

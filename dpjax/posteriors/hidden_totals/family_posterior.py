@@ -15,6 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from dpjax._checks import typed_key, whole
 from dpjax._types import Key
 from dpjax.data.sources import Table
+from dpjax.families.marginal_laws import HostArray
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.mixture import ConjugateMixture
@@ -63,6 +64,23 @@ class NoiseAwareFamilyPosterior(ConjugateMixture):
     def method(self) -> str:
         """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "hidden-totals"
+
+    def predict(self, features: Any) -> Float[Array, " n"]:
+        """Return a regression's expected target for each row of `features`."""
+        return super().predict(self._rows_of(features))
+
+    def interval(
+        self, features: Any, level: float = 0.95
+    ) -> tuple[HostArray, HostArray]:
+        """Return lower and upper ends of each target's central prediction interval."""
+        return super().interval(self._rows_of(features), level)
+
+    def _rows_of(self, features: Any) -> Any:
+        """Return the features of a table by name; arrays as they are."""
+        if not self.family.predicts:
+            raise self._no_regression()
+        statistic: Any = self.releases[0][0].statistic
+        return statistic.features(features)
 
     def guarantee(self) -> Guarantee:
         """Return the privacy cost of all releases together; see `cost_of`."""

@@ -14,7 +14,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import typed_key
+from dpjax._checks import sample_shape
 from dpjax._later import diagnostics
 from dpjax._types import Key
 from dpjax.families import Family
@@ -81,7 +81,7 @@ class ConjugateMixture(FamilyPosterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> Values:
         """Draw parameters independently; arrays have `shape` as their first axes."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         key_total, key_law = jr.split(key)
         size = int(np.prod(shape, dtype=int))
         chosen = jr.randint(key_total, (size,), 0, self.components)

@@ -11,7 +11,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int32
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import parameters_of, sample_shape, typed_key, whole
 from dpjax._products import matmul
 from dpjax._types import Key, Records
 from dpjax.data.evidence import encode_evidence, evidence_of
@@ -94,15 +94,15 @@ class MixedPosterior(Posterior):
 
     def sample(self, key: Key, shape: tuple[int, ...] = ()) -> dict[str, Any]:
         """Draw all parameters independently; arrays have `shape` as first axes."""
-        typed_key(key=key)
+        shape = sample_shape(key, shape)
         keys = iter(jr.split(key, 1 + len(self.leaves)))
         return self._by_name(lambda part: part.sample(next(keys), shape))
 
     def log_prob(self, values: Mapping[str, Any]) -> Float[Array, ""]:
         """Return the joint log-density at parameters in the form of `mean`."""
-        tables = {name: values[name] for name in self.discrete.net.names}
-        each = [leaf.log_prob(values[x]).sum() for x, leaf in self.leaves.items()]
-        return self.discrete.log_prob(tables) + sum(each)
+        values = parameters_of([*self.discrete.net.names, *self.leaves], values)
+        each = [leaf.log_prob(values.pop(x)).sum() for x, leaf in self.leaves.items()]
+        return self.discrete.log_prob(values) + sum(each)
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the diagnostics of each leaf's chains, by name of the leaf."""

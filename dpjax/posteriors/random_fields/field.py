@@ -4,7 +4,7 @@ __all__ = ["RandomField", "field_of", "network_of"]
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ from dpjax.tables.marginals import (
     log_tables,
 )
 
+_Possible = Float[Array, "k x"] | None
 _MOST_VALUES = 1 << 26  # of the features of all possible records: 256 MB
 
 
@@ -107,32 +108,51 @@ class RandomField:
         cliques = JunctionTree.of(self.layout).cliques
         return cells <= 4 * TableLayout(self.layout.sizes, cliques).length
 
-    def mean(self, eta: Float[Array, " k"]) -> Float[Array, " k"]:
+    def possible(self) -> Float[Array, "k x"] | None:
+        """Return the features of all possible records, or None if it is not `is_dense`.
+
+        Methods that are given them sum over all records: by products of matrices or, if
+        all variables have two levels, by fast transforms.
+        """
+        return _features_of_all(self) if self.is_dense else None
+
+    def mean(self, eta: Float[Array, " k"], possible: _Possible) -> Float[Array, " k"]:
         """Return the mean values of the features of a record."""
-        if self.is_dense:
-            law = jax.nn.softmax(self._log_weights(eta))
+        if possible is None:
+            return self.features(self.marginals(eta))
+        law = jax.nn.softmax(self._logs(eta, possible))
+        if self._is_binary:
             return to_coefficients(self._joint, law)[self._places]
-        return self.features(self.marginals(eta))
+        return matmul(possible, law)
 
-    def log_partition(self, eta: Float[Array, " k"]) -> Float[Array, ""]:
+    def log_partition(
+        self, eta: Float[Array, " k"], possible: _Possible
+    ) -> Float[Array, ""]:
         """Return the logarithm of the sum over all records of the exponentials."""
-        if self.is_dense:
-            return jax.nn.logsumexp(self._log_weights(eta))
-        return log_partition(self.layout, self.log_factors(eta))
+        if possible is None:
+            return log_partition(self.layout, self.log_factors(eta))
+        return jax.nn.logsumexp(self._logs(eta, possible))
 
-    def covariance(self, eta: Float[Array, " k"]) -> Float[Array, "k k"]:
+    def covariance(
+        self, eta: Float[Array, " k"], possible: _Possible
+    ) -> Float[Array, "k k"]:
         """Return the covariance matrix of the features of a record."""
-        units = jnp.eye(len(self), dtype=eta.dtype)
-        if self.is_dense:  # one product of matrices
-            law = jax.nn.softmax(self._log_weights(eta))
-            values = jax.vmap(self._log_weights)(units)
-            centred = values - matmul(values, law)[:, None]
+        if possible is not None:
+            law = jax.nn.softmax(self._logs(eta, possible))
+            centred = possible - matmul(possible, law)[:, None]
             return matmul(centred * law, centred.T)
 
         def column(unit):
-            return jax.jvp(self.mean, (eta,), (unit,))[1]
+            return jax.jvp(lambda x: self.mean(x, None), (eta,), (unit,))[1]
 
-        return each(column, units, self.at_once)
+        return each(column, jnp.eye(len(self), dtype=eta.dtype), self.at_once)
+
+    @cached_property
+    def _is_binary(self) -> bool:
+        return all(size == 2 for size in self.layout.sizes)
+
+    def _logs(self, eta: Array, possible: Array) -> Float[Array, " x"]:
+        return self.log_weights(eta) if self._is_binary else matmul(eta, possible)
 
     @cached_property
     def _joint(self) -> TableLayout:
@@ -149,8 +169,8 @@ class RandomField:
         places = np.ravel_multi_index([*self._corners[1:].T], self.layout.sizes)
         return np.asarray(places)
 
-    def _log_weights(self, eta: Array) -> Float[Array, " x"]:
-        """Logarithms of all records' probabilities, up to a constant."""
+    def log_weights(self, eta: Array) -> Float[Array, " x"]:
+        """Return the logarithms of all records' probabilities, up to a constant."""
         placed = jnp.zeros(self._joint.length, eta.dtype).at[self._places].set(eta)
         return to_coefficients(self._joint, placed)  # the basis is symmetric
 
@@ -174,7 +194,7 @@ class RandomField:
     def tables(self, eta: Float[Array, " k"]) -> Float[Array, " c"]:
         """Return the probability tables of `net`, in the order of its layout."""
         if self.is_dense:
-            logs = self._net_from_joint(log_add, self._log_weights(eta), -np.inf)
+            logs = self._net_from_joint(log_add, self.log_weights(eta), -np.inf)
         else:
             groups = self.layout.groups + self.net.families
             none = jnp.zeros(self.net.layout.length, eta.dtype)
@@ -214,14 +234,18 @@ class RandomField:
     def prior_counts(self, prior: Prior) -> Float[Array, " c"]:
         """Return the numbers of records in the prior, for each cell of `net.layout`.
 
-        A number is that of each cell of the largest group's table.
+        A number is that of each level of the variable with the most levels.
         """
         if not isinstance(prior, dict):
-            cells = np.diff(self.layout.offsets)
             parts = np.diff(self.net.layout.offsets)
-            shares = np.repeat(cells.max() / parts, parts)
+            shares = np.repeat(max(self.layout.sizes) / parts, parts)
             return flat_prior(self.net, prior) * jnp.asarray(shares, float)
         return flat_prior(self.net, prior)
+
+
+@partial(jax.jit, static_argnums=0)
+def _features_of_all(field: RandomField) -> Array:
+    return jax.vmap(field.log_weights)(jnp.eye(len(field)))
 
 
 @lru_cache(maxsize=64)

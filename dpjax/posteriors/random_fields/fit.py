@@ -47,6 +47,7 @@ class FieldProblem(NamedTuple):
     prior: Float[Array, " k"]  # sums of the features of the records in the prior
     strength: Float[Array, ""]  # number of records in the prior
     n: Float[Array, ""]  # number of records; an initial value if it is not public
+    possible: Float[Array, "k x"] | None  # of the field
 
 
 class FieldFit(NamedTuple):
@@ -90,8 +91,9 @@ class FieldModel(NamedTuple):
     def at(self, position: Array) -> "_Local":
         """Compute moments at log n and the parameters."""
         n = self.number(position)
-        mean = self.field.mean(position[1:])
-        covariance = self.field.covariance(position[1:])
+        possible = self.problem.possible
+        mean = self.field.mean(position[1:], possible)
+        covariance = self.field.covariance(position[1:], possible)
         whole, observe = self.whole(mean), self.observe[:, 1:]
         first = jnp.where(self.public_n, 0, n * whole)
         moved = n * matmul(observe, covariance)
@@ -118,7 +120,7 @@ class FieldModel(NamedTuple):
         values, n = self.problem.values, self.problem.n
 
         def log_density(eta: Array) -> tuple[Array, Array, Array]:
-            whole = self.whole(self.field.mean(eta))
+            whole = self.whole(self.field.mean(eta, self.problem.possible))
             pull = matmul(precision, whole)
             variance, mean = 1 / matmul(whole, pull), n
             if not self.public_n:
@@ -158,7 +160,7 @@ class FieldModel(NamedTuple):
 
     def log_prior(self, eta: Array, precisions: Array) -> Array:
         """Log-density of the prior of the parameters, up to a constant."""
-        total = self.field.log_partition(eta)
+        total = self.field.log_partition(eta, self.problem.possible)
         weak = matmul(precisions, eta**2) / 2
         return matmul(eta, self.problem.prior) - self.problem.strength * total - weak
 
@@ -262,6 +264,8 @@ def _next_round(model: FieldModel, state: _State) -> _State:
     update, eta = state.updated(), state.position[1:]
     if problem.weights is None:
         noise = laplace_variance(update.variance(noise), problem.scale)
+    least = 8 * jnp.finfo(noise.dtype).eps * model.number(state.position)
+    noise = jnp.maximum(noise, least)  # below, it is rounded away beside the spread
     precision = jnp.linalg.inv(local.spread + jnp.diag(noise))
     variances = jnp.diagonal(update.covariance)[1:]
     learned = model.likely_precisions(eta, variances, state.prior)

@@ -19,7 +19,7 @@ from dpjax._types import Key
 from dpjax.posteriors.estimate.point_estimate import numbers_of
 from dpjax.posteriors.gibbs.chain_posterior import ChainPosterior, ChainSampler
 from dpjax.posteriors.priors import Prior
-from dpjax.posteriors.random_fields.field import field_of
+from dpjax.posteriors.random_fields.field import RandomField, field_of
 from dpjax.posteriors.random_fields.fit import (
     FieldFit,
     FieldModel,
@@ -30,7 +30,10 @@ from dpjax.releases.released import Released
 from dpjax.tables.projection import project
 
 _NO_NOISE = 0.5  # standard deviation of noise that is taken for none
-_DEEPEST = 6  # doublings of a trajectory
+_NUTS: dict[str, Any] = {
+    "max_tree_depth": (4, 6),  # in the warm-up, and after it
+    "target_accept_prob": 0.7,  # the density is nearly normal, so steps may be longer
+}
 _DRAWS = 250  # of a chain
 _MOST_KEPT = 1 << 26  # numbers in the tables of all draws: 256 MB
 
@@ -78,7 +81,7 @@ def field_posterior(
     *,
     noise_aware: bool = True,
     chains: int = 4,
-    warmup: int = 300,
+    warmup: int = 200,
     samples: int | None = None,
 ) -> FieldPosterior:
     r"""Draw from the posterior of a Markov random field, given noisy marginal tables.
@@ -97,15 +100,16 @@ def field_posterior(
         key: typed JAX key.
         released: counts of marginal tables with K-norm noise (`MarginalContrasts`), or
             Fourier coefficients (`FourierCoefficients`), without a network.
-        prior: number of records in the prior for each cell of the largest table, > 0.
-            The prior is proportional to the likelihood of this many records for each of
-            its cells, whose distribution is uniform, and to a normal density of each
-            parameter of several variables. These are centred at 0, and their precision,
-            one for all parameters of as many variables, is the most likely one given
-            the release and these records, where a precision of 1 has the weight of two
-            parameters; intervals take it as known. A dictionary has numbers of records
-            for all cells of each table of `net`. A private number of records has a
-            flat prior.
+        prior: number of records in the prior for each level of the variable with the
+            most levels, > 0. The prior is proportional to the likelihood of these
+            records, whose distribution is uniform, and to a normal density of each
+            parameter of several variables. With 1, all shares of that variable's levels
+            are as probable, if it has no interactions. The normal densities are centred
+            at 0, and their precision, one for all parameters of as many variables, is
+            the most likely one given the release and these records, where a precision
+            of 1 has the weight of two parameters; intervals take it as known. A
+            dictionary has numbers of records for all cells of each table of `net`. A
+            private number of records has a flat prior.
         noise_aware: if False, the noisy tables are projected onto consistent tables
             without negative cells and taken as exact; the intervals are too narrow.
         chains: number of chains, run in parallel.
@@ -167,11 +171,13 @@ def _given(released: Released, prior: Array, noise_aware: bool):
         weights = jnp.broadcast_to(weights, values.shape)
     number = tables[: field.layout.offsets[1]].sum() if n is None else n
     number = jnp.maximum(jnp.asarray(number, float), 1e-3 if n is not None else 1)
-    given = field.features_of_net(prior), prior[: field.net.layout.offsets[1]].sum()
-    problem = FieldProblem(values, scale, weights, *given, number)
+    strength = prior[: field.net.layout.offsets[1]].sum()
+    given = _features(field, prior), strength, number, field.possible()
+    problem = FieldProblem(values, scale, weights, *given)
     return field, moments, problem, n is not None
 
 
+_features = jax.jit(RandomField.features_of_net, static_argnums=0)
 _STATIC = ("field", "moments", "public_n", "chains", "warmup", "samples", "thin")
 
 
@@ -187,7 +193,7 @@ def _run(
         return -density(mode + matmul(root, z))[0]
 
     def one_chain(key):
-        kernel = infer.NUTS(potential_fn=potential, max_tree_depth=_DEEPEST)
+        kernel = infer.NUTS(potential_fn=potential, **_NUTS)
         sizes = {"num_warmup": warmup, "num_samples": samples * thin}
         chain: Any = infer.MCMC(kernel, **sizes, thinning=thin, progress_bar=False)
         chain.run(key, init_params=jnp.zeros(mode.shape, mode.dtype))

@@ -23,7 +23,7 @@ from dpjax.event_logs import (
 from dpjax.mechanisms import DiscreteLaplace
 from dpjax.privacy import ADJACENCIES, Adjacency, Epsilon
 from dpjax.statistics import NetworkCounts
-from dpjax.study.experiments.learners import Experiment, repeated
+from dpjax.study.experiments.learners import Experiment, refuse_unprepared, repeated
 from dpjax.study.experiments.splits import training_mask
 
 MECHANISMS = ("laplace", "non-private")
@@ -127,6 +127,7 @@ class HiddenMarkovExperiment(Experiment):
         self, key: Key, mechanism: CellLearner, data: HiddenMarkovTrial
     ) -> dict[str, Float[Array, ""]]:
         """Fit the model for one mechanism and budget, and return its score."""
+        refuse_unprepared(data, HiddenMarkovTrial)
         key_noise, key_chains = jr.split(key)
         seen = jnp.where(data.observed[..., None], data.counts, 0)
         cells = CellCounts.of(

@@ -6,6 +6,7 @@ __all__ = [
     "SampledTables",
     "TableLearner",
     "of_recipe",
+    "refuse_unprepared",
     "repeated",
     "stacked",
 ]
@@ -52,6 +53,15 @@ class Experiment(abc.ABC):
     @abc.abstractmethod
     def learner(self, name: Any, epsilons: Sequence[Epsilon]) -> Any:
         """Return the mechanism `name`, with parameters stacked over budgets."""
+
+
+def refuse_unprepared(data: Any, kind: type) -> None:
+    """Raise `ValueError` unless a repeat's data are what `prepare` returns."""
+    if not isinstance(data, kind):
+        raise ValueError(
+            "`prepare` must be given to `dpjax.sweep` with this experiment: "
+            "`prepare=experiment.prepare`."
+        )
 
 
 class TableLearner(eqx.Module):

@@ -27,7 +27,7 @@ from dpjax._types import Key, Records
 from dpjax.data.bayes_net import BayesNet
 from dpjax.mechanisms.recipes import Recipe
 from dpjax.privacy import Adjacency, Epsilon
-from dpjax.study.experiments.learners import Experiment, TableLearner
+from dpjax.study.experiments.learners import Experiment, TableLearner, refuse_unprepared
 from dpjax.study.experiments.network import NetworkExperiment
 from dpjax.study.experiments.splits import training_mask
 from dpjax.study.metrics import roc_auc
@@ -129,6 +129,7 @@ class NaiveBayesExperiment(Experiment):
         self, key: Key, mechanism: TableLearner, data: NaiveBayesTrial
     ) -> dict[str, Float[Array, ""]]:
         """Fit the tables by one mechanism and budget; return the scores by name."""
+        refuse_unprepared(data, NaiveBayesTrial)
         wanted = self.scores or ()
         logs = jnp.log(mechanism.fit(key, data.counts))
         zero, one = (

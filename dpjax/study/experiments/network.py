@@ -43,6 +43,7 @@ from dpjax.study.experiments.learners import (
     SampledTables,
     TableLearner,
     of_recipe,
+    refuse_unprepared,
     repeated,
     stacked,
 )
@@ -192,6 +193,7 @@ class NetworkExperiment(Experiment):
         self, key: Key, mechanism: TableLearner, data: NetworkTrial
     ) -> dict[str, Float[Array, ""]]:
         """Fit the tables by one mechanism and budget; return the scores by name."""
+        refuse_unprepared(data, NetworkTrial)
         theta = mechanism.fit(key, data.counts)
         place, found, wanted = self.net.index(self.target), {}, self.scores or ()
         if of_target := [name for name in wanted if name in _OF_TARGET]:

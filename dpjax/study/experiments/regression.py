@@ -29,7 +29,12 @@ from dpjax.mechanisms import (
 )
 from dpjax.privacy import REPLACE_ONE, Epsilon
 from dpjax.statistics import Sufficient
-from dpjax.study.experiments.learners import Experiment, repeated, stacked
+from dpjax.study.experiments.learners import (
+    Experiment,
+    refuse_unprepared,
+    repeated,
+    stacked,
+)
 from dpjax.study.experiments.splits import split
 
 MECHANISMS = ("laplace", "k-norm", "posterior-sample", "non-private")
@@ -191,5 +196,6 @@ class RegressionExperiment(Experiment):
         self, key: Key, mechanism: WeightLearner, data: RegressionTrial
     ) -> dict[str, Float[Array, ""]]:
         """Predict targets by one mechanism and budget; return the error by name."""
+        refuse_unprepared(data, RegressionTrial)
         predicted = mechanism.predict(key, data.exact, data.features)
         return {"mse": ((predicted - data.targets) ** 2).mean()}

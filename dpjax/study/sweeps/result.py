@@ -37,6 +37,11 @@ class SweepResult(Mapping[str, np.ndarray]):
     coordinates: Mapping[str, list]
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.arrays:
+            names = ", ".join(map(repr, self.arrays))
+            raise KeyError(
+                f"`name` must be the name of a result, {names}: got {name!r}."
+            )
         return self.arrays[name]
 
     def __iter__(self):

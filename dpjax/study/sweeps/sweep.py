@@ -19,9 +19,11 @@ from jaxtyping import PyTree
 from dpjax._checks import typed_key, whole
 from dpjax._platforms import Sizes, sizes_here
 from dpjax._types import Key
+from dpjax.mechanisms import MechanismWithJointLaw
 from dpjax.privacy import Epsilon, exact_epsilon
 from dpjax.study.sweeps import program
 from dpjax.study.sweeps.checkpoint import recorded_block
+from dpjax.study.sweeps.closures import with_values
 from dpjax.study.sweeps.grid import Grid
 from dpjax.study.sweeps.result import SweepResult
 from dpjax.study.sweeps.run import Run
@@ -55,15 +57,18 @@ def sweep(
         experiment: a pure function, mapped over budgets and repeats by `vmap`. It
             returns an array, or a dictionary of arrays, with equal names, shapes and
             dtypes for every mechanism. Give records as `data`, since arrays in a
-            closure become part of the program.
+            closure become part of the program. It is compiled anew if a later call's
+            function uses other values. An object that was changed in place, and a
+            function that JAX has compiled, count as unchanged.
         data: arrays that the experiment needs, such as records.
         epsilons: different budgets, such as "0.5", 1 or Fraction(1, 3).
         repeats: number of repeats, at least 1.
         mechanisms: one mechanism, or a mapping from names to mechanisms. The arrays of
             a mechanism have a leading axis over the budgets, as from
             `DiscreteLaplace.calibrate_many`; scalars hold for all budgets. A function
-            that maps `epsilons` to such a mechanism is accepted too. If None, the
-            experiment gets ε as its mechanism.
+            that maps `epsilons` to such a mechanism is accepted too; it may give a
+            mechanism a part of each budget. If None, the experiment gets ε as its
+            mechanism.
         datasets: a mapping from names to data sets, instead of `data`. Data sets of
             equal shapes share one program.
         prepare: a function that is called as `prepare(key, data)` once in each repeat,
@@ -87,8 +92,9 @@ def sweep(
 
     Raises:
         ValueError: if the key is not typed, an axis is empty or has a repeated label,
-            mechanisms are not stacked over the budgets, results differ in form, or the
-            checkpoint belongs to another sweep (the message names the differences).
+            mechanisms are not stacked over the budgets or have others, results differ
+            in form, or the checkpoint belongs to another sweep (the message names the
+            differences).
         PeerLost: if another process of the mesh died.
 
     Privacy:
@@ -96,10 +102,16 @@ def sweep(
     """
     typed_key(key=key)
     _check_forms(data, datasets, mesh)
+    _check_functions(experiment=experiment, progress=progress)
+    if prepare is not None:
+        _check_functions(prepare=prepare)
     names = tuple(mechanisms) if isinstance(mechanisms, Mapping) else None
     labels = None if datasets is None else tuple(datasets)
-    _check_data(data if datasets is None else datasets)
-    epsilons = _listed(epsilons)
+    for one in [data] if datasets is None else datasets.values():
+        _check_data(one)
+    experiment, prepare = with_values(experiment), with_values(prepare)
+    whole(1, repeats=repeats)
+    epsilons, repeats = _listed(epsilons), int(repeats)
     grid = Grid.of(labels, names, epsilons, repeats)
     keys, shared = grid.keys(key)
     stacked, implementation = _stacked(mechanisms, names, epsilons), jr.key_impl(key)
@@ -109,7 +121,9 @@ def sweep(
     ]
     if block is None and checkpoint is not None:
         block = recorded_block(checkpoint)
-    whole(1, block=1 if block is None else block)
+    if block is not None:
+        whole(1, block=block)
+        block = int(block)
     tried, sizes = block, sizes_here(mesh)
     if tried is None:
         of_cell = getattr(experiment, "bytes_a_cell", _bytes_of)
@@ -139,13 +153,21 @@ def _check_forms(data: PyTree, datasets: object, mesh: object) -> None:
         )
 
 
+def _check_functions(**functions: object) -> None:
+    for name, function in functions.items():
+        if not callable(function):
+            kind = type(function).__name__
+            raise ValueError(f"`{name}` must be a function, got {kind}.")
+
+
 def _check_data(data: PyTree) -> None:
     """Reject tables and text, which JAX would hash, or print in an error message."""
     for leaf in jax.tree.leaves(data):
         if eqx.is_array(leaf):
             sound = isinstance(leaf, jax.Array) or leaf.dtype.kind not in "OSUMm"
         else:
-            sound = isinstance(leaf, Hashable)
+            is_path = leaf is data and isinstance(leaf, str | bytes)
+            sound = isinstance(leaf, Hashable) and not is_path
         if not sound:
             raise ValueError(
                 "`data` must be numbers in arrays, such as the result of "
@@ -180,10 +202,16 @@ def _stacked(
         return (np.array(budgets, jnp.result_type(float)),)
     given = [mechanisms] if names is None else list(mechanisms.values())
     made = []
-    for name, mechanism in zip(names or ("",), given, strict=True):
-        if callable(mechanism) and not isinstance(mechanism, eqx.Module):
-            mechanism = mechanism(epsilons)
+    for name, ready in zip(names or ("",), given, strict=True):
+        mechanism = ready
+        if callable(ready) and not isinstance(ready, eqx.Module):
+            mechanism = ready(epsilons)
         lengths = {x.shape[0] for x in jax.tree.leaves(mechanism) if np.ndim(x)}
+        if isinstance(mechanism, str | list) and not lengths:
+            raise ValueError(
+                "`mechanisms` must be a mechanism, a function of the epsilons, or a "
+                f"mapping from names to these, got {type(mechanism).__name__}."
+            )
         if lengths - {len(epsilons)}:
             raise ValueError(
                 "`mechanisms` must be stacked along one leading axis, one entry for "
@@ -191,8 +219,29 @@ def _stacked(
                 "calibrate_many` or `Laplace(epsilons, sensitivity)`"
                 f"{f': {name!r} is not' if name else ''}."
             )
+        if lengths and mechanism is ready:
+            _check_budgets(mechanism, epsilons)
         made.append(mechanism)
     return tuple(made)
+
+
+def _check_budgets(mechanism: Any, epsilons: Sequence[Epsilon]) -> None:
+    """Reject mechanisms whose budgets are not those that label the results."""
+
+    noise = getattr(mechanism, "mechanism", mechanism)  # of a learner of tables
+    if not isinstance(noise, MechanismWithJointLaw):
+        return
+    host = jax.tree.map(lambda x: np.asarray(x) if eqx.is_array(x) else x, noise)
+    for i, epsilon in enumerate(epsilons):
+        one = jax.tree.map(lambda x, i=i: x[i] if np.ndim(x) else x, host)
+        own = getattr(one.guarantee(), "epsilon", None)  # ρ has no ε to compare
+        wanted = exact_epsilon(epsilon)
+        if own is not None and not math.isclose(own, wanted, rel_tol=1e-5):
+            raise ValueError(
+                "`epsilons` must be the budgets of the mechanisms, in their order, got "
+                f"{epsilon} where a {type(mechanism).__name__} has {float(own):g}: "
+                "give a function of the epsilons if it has a part of each."
+            )
 
 
 def default_block(grid: Grid, bytes_a_cell: int, sizes: Sizes) -> int:

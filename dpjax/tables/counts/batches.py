@@ -115,14 +115,19 @@ def sum_batches(
 def _blocks(
     batches: Iterable[ArrayLike], multiple: int, most: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield blocks of one size, padded with zeros, and their numbers of records."""
-    block, filled = np.empty((0, 0)), 0
+    """Yield blocks of one size, padded with zeros, and their numbers of records.
+
+    There is a block even if there are no records, so that the programs that are
+    compiled do not depend on it.
+    """
+    block, filled, is_first = np.empty((0, 0)), 0, True
     for batch in batches:
         records = np.asarray(batch)
         same = records.shape[1:] == block.shape[1:] and records.dtype == block.dtype
         if not same:
             if filled:
                 yield block, filled
+                is_first = False
             block, filled = _new_block(records, multiple, most), 0
         while len(records):
             part = records[: len(block) - filled]
@@ -130,8 +135,8 @@ def _blocks(
             filled, records = filled + len(part), records[len(part) :]
             if filled == len(block):
                 yield block, filled  # the device may use its memory from now on
-                block, filled = np.zeros_like(block), 0
-    if filled:
+                block, filled, is_first = np.zeros_like(block), 0, False
+    if filled or (is_first and len(block)):
         yield block, filled
 
 
