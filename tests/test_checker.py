@@ -3,6 +3,7 @@
 import ast
 import copy
 import hashlib
+import itertools
 import json
 import pathlib
 import random
@@ -15,12 +16,18 @@ import pytest
 
 import dpjax as dp
 from dpjax._documents import canonical_json, escaped_json
-from dpjax.mechanisms import DiscreteGaussian, WideGaussian
-from dpjax.privacy import ZCDP, Sensitivity, zcdp_budget
+from dpjax.mechanisms import DiscreteGaussian, KNorm, WideGaussian
+from dpjax.privacy import ZCDP, PureDP, Sensitivity, zcdp_budget
 from dpjax.privacy.ledger_lines import read_on
 from dpjax.releases import Released
 from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
-from dpjax.statistics import FourierCoefficients, NetworkCounts, PrintedFourier
+from dpjax.statistics import (
+    Contrasts,
+    FourierCoefficients,
+    MarginalContrasts,
+    NetworkCounts,
+    PrintedFourier,
+)
 from tests.fuzz.builders import chain, noisy, released
 from tests.fuzz.corpus import seeds
 from tests.helpers.alterations import (
@@ -46,11 +53,14 @@ COUNTED = {
     "fourier-coefficients-as-printed",
 }
 NOISES = {"discrete-laplace", "split-discrete-laplace", "discrete-gaussian"}
+BLOCKS = {"contrasts", "marginal-contrasts"}
 
 
 def is_covered(document):
     content = document["content"]
     kinds = content["statistic"]["kind"], content["mechanism"]["kind"]
+    if kinds[1] == "k-norm":
+        return kinds[0] in BLOCKS
     return kinds[0] in COUNTED and kinds[1] in NOISES
 
 
@@ -217,6 +227,62 @@ def test_a_table_without_its_margin_has_no_certificate():
         checker.certify(digits, redraw, rho)
     with pytest.raises(checker.Refused, match="ratio"):
         checker.certify(*checker.noise_table(rho), rho * (1 - Fraction(1, 2**38)))
+
+
+# ---- K-norm noise.
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("case", mostly_thorough([*random_networks(30)], 6))
+def test_the_checker_and_the_package_agree_on_points_of_balls(case, adjacency):
+    net, order = case
+    order = min(order, 2)
+    for statistic in (
+        Contrasts.of_network(net, adjacency),
+        MarginalContrasts.of_order(net.variables, order, adjacency),
+    ):
+        budget = PureDP(Fraction(2, 3), adjacency, contributions=2)
+        noise = KNorm.of(statistic, budget.per_record())
+        document = json.loads(released(statistic, noise, rows=2))
+        facts = dict(checker.check(json.dumps(document)))
+        dimensions = [str(law.dimension) for law in noise.laws]
+        assert facts["points"].endswith(" " + ", ".join(dimensions))
+        assert facts["values"] == f"{statistic.length} integers"
+        groups = document["content"]["mechanism"]["groups"]
+        for group, law in zip(groups, noise.laws, strict=True):
+            others = [law.newton, (1, *law.newton[1:-1], law.newton[-1] + 1)]
+            same, group["points"] = group["points"], points_digest(others[1])
+            with pytest.raises(checker.Refused, match="numbers of points differ"):
+                checker.check(json.dumps(rehashed(document)))
+            group["points"] = points_digest(others[0])
+            assert group["points"] == same
+
+
+def points_digest(coefficients):
+    return hashlib.sha256(",".join(map(str, coefficients)).encode()).hexdigest()
+
+
+def test_points_of_balls_are_those_of_an_enumeration():
+    """Of two blocks with a common margin, by their norm alone."""
+    blocks, sizes = [((), (0, 1)), ((0,), (2,)), ((0,), (3,))], [2, 2, 3, 2]
+    for near, steps in (("replace-one", 2), ("add-remove", 1)):
+        series, found = checker.star_ball([1, 2], blocks, sizes, near)
+        assert found == steps
+        for radius in range(4):
+            inside = 0
+            span = range(-2 * radius, 2 * radius + 1)
+            one = [
+                max(median_distance(a, b), median_distance(c))
+                for a, b, c in itertools.product(span, repeat=3)
+            ]
+            for distance in one:
+                inside += sum(distance + other <= radius for other in one)
+            assert checker.lattice_points(series, radius) == inside
+
+
+def median_distance(*differences):
+    cells = [0, *differences]
+    return min(sum(abs(x - center) for x in cells) for center in cells)
 
 
 # ---- Gaussian noise.
@@ -481,7 +547,7 @@ def places(node):
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "x", [], {}], ids=str)
-@pytest.mark.parametrize("name", ["learned-laplace", CHAIN])
+@pytest.mark.parametrize("name", ["learned-laplace", "learned-k-norm", CHAIN])
 def test_an_entry_of_another_type_ends_in_one_line(name, wrong, tmp_path, capsys):
     document, path = newest(name), tmp_path / "r.json"
     for node, key in list(places(document["content"])):

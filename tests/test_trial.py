@@ -258,7 +258,8 @@ class Levels(Statistic):
     length = 3
 
     def measure(self, records):
-        found = (records == jnp.arange(3, dtype=jnp.int32)[None]).sum(axis=0, dtype=jnp.int32)
+        levels = jnp.arange(3, dtype=jnp.int32)
+        found = (records == levels[None]).sum(axis=0, dtype=jnp.int32)
         return found if self.most is None else jnp.minimum(found, self.most)
 
     def sensitivity(self, adjacency):

@@ -26,11 +26,18 @@ from fractions import Fraction
 
 MOST = 2**53  # up to here every integer is a double
 MOST_WORK = 4 * 10**6  # of a search for the largest change that a record can make
+MOST_NUMBERS = 1024  # of a group with K-norm noise, whose points are counted
 COUNTS, MARGINALS = "family-counts", "marginal-counts"
+BLOCKS, LOOSE_BLOCKS = "contrasts", "marginal-contrasts"
 FOURIER, PRINTED = "fourier-coefficients", "fourier-coefficients-as-printed"
 LAPLACE, SPLIT = "discrete-laplace", "split-discrete-laplace"
 GAUSSIAN, WIDE = "discrete-gaussian", "wide-gaussian"
+K_NORM = "k-norm"
 NOISES = (LAPLACE, SPLIT, GAUSSIAN, WIDE)
+COVERED = {
+    *itertools.product((COUNTS, MARGINALS, FOURIER, PRINTED), NOISES),
+    *itertools.product((BLOCKS, LOOSE_BLOCKS), [K_NORM]),
+}
 SHARED = ("library", "records", "variables")  # by a release and earlier ones
 EPSILON, DELTA, RHO = "epsilon", "delta", "rho"
 NUMBERS = {"pure-dp": [EPSILON], "approximate-dp": [EPSILON, DELTA], "zcdp": [RHO]}
@@ -273,6 +280,47 @@ def table_groups(statistic, names):
     rising = all(list(x) == sorted(set(x)) for x in (groups, *groups))
     need(rising and maximal(groups) == groups, "tables are not sorted, or repeat")
     return groups
+
+
+def check_loose(content, names, measured):
+    """Refuse tables without a network, unless they are those of learned parents."""
+    learned = content.get("learned")
+    need((content["parents"] is None) != (learned is not None), "`parents` do not fit")
+    if learned is None:
+        return
+    old, new = learned["earlier"]["parents"], set()
+    for i, name in enumerate(names):
+        added = content["parents"][name][len(old[name]) :]
+        new |= {frozenset({i, names.index(x)}) for x in added}
+    fits = "draws" in learned and new == set(map(frozenset, measured))
+    need(fits, "the tables are not those of new parents")
+
+
+def table_blocks(statistic, names):
+    """Return the variables of each block's known margin, and its others, by index."""
+    listed = members(statistic, ["kind", "blocks"], (), "`statistic`")["blocks"]
+    need(isinstance(listed, list) and listed, "`blocks` is no list")
+    loose = statistic["kind"] == LOOSE_BLOCKS
+    need(not loose or len(listed) <= 1024, "there are more than 1024 tables")
+    blocks, earlier = [], []
+    for stated in listed:
+        above, own = (
+            members(stated, ["given", "table"], (), "a block")[x]
+            for x in ("given", "table")
+        )
+        need(isinstance(above, list) and isinstance(own, list), "a block has no lists")
+        need(all(x in names for x in above + own), "a block has an unknown variable")
+        above, own = (tuple(map(names.index, x)) for x in (above, own))
+        group = {*above, *own}
+        need(own and len(group) == len(above + own), "a block repeats a variable")
+        known = not above or any(set(above) <= x for x in earlier)
+        need(known, "no earlier block has the margin of a block")
+        need(
+            not any(group <= x for x in earlier), "an earlier block has all of a block"
+        )
+        blocks.append((above, own))
+        earlier.append(group)
+    return blocks
 
 
 def maximal(groups):
@@ -668,15 +716,16 @@ def check_entries(content, version):
     for entry in (statistic, mechanism):
         need(isinstance(entry, dict), "`statistic` or `mechanism` is not an object")
     kinds = statistic.get("kind"), mechanism.get("kind")
-    if kinds[0] not in (COUNTS, MARGINALS, FOURIER, PRINTED) or kinds[1] not in NOISES:
+    if not all(isinstance(x, str) for x in kinds) or kinds not in COVERED:
         raise NotCovered(f"the kinds {kinds[0]!r:.60} and {kinds[1]!r:.60}")
     if "impossible" in content:
         raise NotCovered("impossible combinations of levels")
     squared = mechanism["kind"] in (GAUSSIAN, WIDE)
     need(version >= 3 or not squared, "Gaussian noise needs version 3")
     need(version >= 3 or kinds[0] != MARGINALS, "such counts need version 3")
+    need(version >= 2 or kinds[1] != K_NORM, "K-norm noise needs version 2")
     required = ["guarantee", "mechanism", "parents", "statistic", "values", *SHARED]
-    required += ["sensitivity"][: mechanism["kind"] != SPLIT]
+    required += ["sensitivity"][: mechanism["kind"] not in (SPLIT, K_NORM)]
     members(content, required, ["learned", "sampled"], "`content`")
     (budget, *more), near, rows = guarantee(content["guarantee"])
     known = [0][squared:] if "sampled" not in content else more
@@ -755,7 +804,8 @@ def check_learned(content, version):
     need(added <= draws, "there are more new parents than draws")
     measured = before.get("statistic")
     need(isinstance(measured, dict), "`statistic` is not an object")
-    need(measured.get("kind") != MARGINALS, "pairs are not the last tables")
+    pairs = (MARGINALS, LOOSE_BLOCKS)
+    need(measured.get("kind") not in pairs, "pairs are not the last tables")
     for name, fact in check_entries({**before, **shared}, version):
         yield name if name.startswith("earlier") else f"earlier {name}", fact
     yield (
@@ -850,16 +900,8 @@ def check_measured(content, version, near, budget):
         length, changes = sum(parts.values()), [(one * len(parts), True)]
         yield "tables", f"{len(parts)} measured, with {length} cells"
     elif statistic["kind"] == MARGINALS:
-        need((groups is None) != ("learned" in content), "`parents` are not for tables")
         measured = table_groups(statistic, names)
-        if "learned" in content:
-            stated, new = content["learned"], set()
-            old = stated["earlier"]["parents"]
-            for i, name in enumerate(names):
-                added = parents[name][len(old[name]) :]
-                new |= {frozenset({i, names.index(x)}) for x in added}
-            fits = "draws" in stated and new == set(map(frozenset, measured))
-            need(fits, "the tables are not those of new parents")
+        check_loose(content, names, measured)
         one = 2 if near == "replace-one" else 1
         parts = {
             "*".join(names[i] for i in x): math.prod(sizes[i] for i in x)
@@ -867,6 +909,17 @@ def check_measured(content, version, near, budget):
         }
         length, changes = sum(parts.values()), [(one * len(measured), True)]
         yield "tables", f"{len(measured)} measured, with {length} cells"
+    elif statistic["kind"] in (BLOCKS, LOOSE_BLOCKS):
+        blocks = table_blocks(statistic, names)
+        measured = [set(above) | set(own) for above, own in blocks]
+        if statistic["kind"] == BLOCKS:
+            need(groups is not None, "these blocks need `parents`")
+            fits = all(any(set(x) <= y for y in measured) for x in groups)
+            need(fits, "the blocks do not have all tables of the network")
+        else:
+            check_loose(content, names, measured)
+        length = sum(numbers_of(blocks, i, sizes, near) for i in range(len(blocks)))
+        yield "tables", f"{len(blocks)} measured without known margins"
     else:
         length, changes = check_fourier(content, sizes, groups, near, power)
         yield "coefficients", f"{length} measured"
@@ -878,6 +931,9 @@ def check_measured(content, version, near, budget):
     yield "values", f"{length} integers"
     if mechanism["kind"] == SPLIT:
         yield from check_split(mechanism, parts, one, budget)
+        return
+    if mechanism["kind"] == K_NORM:
+        yield from check_k_norm(mechanism, blocks, sizes, near, budget)
         return
     stated, name = content["sensitivity"], ["value", "squared_l2"][power - 1]
     members(stated, [name, "adjacency", "tight"], (), "`sensitivity`")
@@ -913,6 +969,132 @@ def check_split(mechanism, parts, change, epsilon):
         check_noise(part, budget, change)
     yield "scales", f"{change} / ε of each table"
     yield "certificates", "every ratio of neighbouring probabilities ≤ exp(1 / scale)"
+
+
+# ---- K-norm noise.
+
+
+def is_whole(place, near):
+    """Return whether all cells of a block are measured, as counts."""
+    return near == "add-remove" and place == 0
+
+
+def numbers_of(blocks, place, sizes, near):
+    """Return how many numbers a block has."""
+    above, own = blocks[place]
+    one = math.prod(sizes[i] for i in own) - (not is_whole(place, near))
+    return math.prod(sizes[i] for i in above) * one
+
+
+def times_series(one, other):
+    """Multiply two polynomials."""
+    product = [0] * (len(one) + len(other) - 1)
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            product[i + j] += a * b
+    return product
+
+
+def power_series(series, exponent):
+    """Return a power of a polynomial."""
+    result, square = [1], series
+    while exponent:
+        if exponent % 2:
+            result = times_series(result, square)
+        exponent //= 2
+        square = times_series(square, square) if exponent else square
+    return result
+
+
+def lattice_points(series, radius):
+    """Return the number of points of a ball: the sum over j of m_j times R over j."""
+    total, ways = 0, 1
+    for j, m in enumerate(series[: radius + 1]):
+        total += m * ways
+        ways = ways * (radius - j) // (j + 1)
+    return total
+
+
+def joint_series(balls):
+    """Return m for points within all balls, which are pairs of m and of steps."""
+    if len(balls) == 1 and balls[0][1] == 1:
+        return balls[0][0]
+    dimension = sum(len(series) - 1 for series, _ in balls)
+    counts = [
+        math.prod(lattice_points(series, steps * radius) for series, steps in balls)
+        for radius in range(dimension + 1)
+    ]
+    for j in range(1, dimension + 1):  # the j-th differences at 0
+        counts[j:] = [b - a for a, b in zip(counts[j - 1 : -1], counts[j:])]
+    return counts
+
+
+def row_series(cells):
+    """Return m for a row of cells whose sum is known."""
+    below, above = (cells - 1) // 2, cells // 2  # the median: most cells on each side
+    series = []
+    for j in range(cells):
+        signs = [b for b in range(j + 1) if b <= below and j - b <= above]
+        series.append(math.comb(cells, j) * sum(math.comb(j, b) for b in signs))
+    return series
+
+
+def star_ball(star, blocks, sizes, near):
+    """Return m for the unit ball of a star's norm, and the steps of its radius."""
+    above, own = blocks[star[0]]
+    cells, alone = math.prod(sizes[i] for i in own), len(star) == 1
+    if alone and is_whole(star[0], near):  # the L1 norm of all cells
+        return [math.comb(cells, j) << j for j in range(cells + 1)], 1
+    if alone and near == "replace-one" and not above:  # all cells but the last
+        k = cells - 1
+        return [math.comb(k, j) * math.comb(k + j, j) for j in range(cells)], 1
+    common = [i for i in above if all(i in blocks[x][0] for x in star)]
+    need(alone or common, "the blocks of a star have no common margin")
+    tables = []
+    for above, own in (blocks[x] for x in star):
+        rows = math.prod(sizes[i] for i in above if i not in common)
+        row = row_series(math.prod(sizes[i] for i in own))
+        tables.append((power_series(row, rows), 1))
+    series = power_series(joint_series(tables), math.prod(sizes[i] for i in common))
+    return series, 2 if near == "replace-one" else 1
+
+
+def check_k_norm(mechanism, blocks, sizes, near, epsilon):
+    """Yield the facts of K-norm noise, once they are derived."""
+    stated = members(mechanism, ["kind", "groups"], (), "`mechanism`")["groups"]
+    need(isinstance(stated, list) and stated, "`groups` is no list")
+    for group in stated:
+        entries = ["epsilon", "stars", "dimension", "points"]
+        members(group, entries, (), "a group")
+        stars = group["stars"]
+        lists = isinstance(stars, list) and all(isinstance(x, list) for x in stars)
+        need(lists and stars and all(stars), "`stars` are no lists")
+    each = [place for group in stated for star in group["stars"] for place in star]
+    need(all(type(x) is int for x in each), "a place of a block is no integer")
+    need(
+        sorted(each) == list(range(len(blocks))), "the groups have not all blocks once"
+    )
+    budgets = [fraction(group["epsilon"], "a budget") for group in stated]
+    need(sum(budgets) == epsilon, "the budgets do not add up to ε")
+    inside = all(Fraction(1, 2**20) <= x <= 30 for x in budgets)
+    need(inside, "the budget of a group is out of range")
+    total = " + ".join(map(str, budgets)) + f" = {epsilon}" * (len(budgets) > 1)
+    yield "budgets", f"{total}, of the groups of tables"
+    digests = {}
+    for group in stated:
+        balls = [star_ball(star, blocks, sizes, near) for star in group["stars"]]
+        dimension = sum(len(series) - 1 for series, _ in balls)
+        stated_as = integer(group["dimension"], 1, MOST_NUMBERS, "a dimension")
+        need(stated_as == dimension, "the dimension of a group differs")
+        alike = repr(balls)
+        if alike not in digests:
+            series = joint_series(balls)
+            need(min(series) >= 0, "a coefficient of the numbers of points is negative")
+            digests[alike] = sha256(",".join(map(str, series)))
+        need(group["points"] == digests[alike], "the numbers of points differ")
+    dimensions = ", ".join(str(group["dimension"]) for group in stated)
+    yield "points", f"of the groups' unit balls, in dimension {dimensions}"
+    yield "certificate", "every ratio of neighbouring probabilities ≤ exp(ε)"
 
 
 # ---- Public facts.

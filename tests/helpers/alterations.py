@@ -71,6 +71,8 @@ def both(*changes):
 CHAIN, MIXED = "counts-maximal-chain", "counts-all-mixed-add-remove"
 ORDER, TRIANGLE = "fourier-order-1", "fourier-triangle"
 PRINTED, SPLIT = "fourier-as-printed", "split-all-add-remove"
+TWO_GROUPS = "k-norm-mixed-add-remove"
+STAR, LOOSE = "k-norm", "marginals-order-2-add-remove"
 ODD, BINS = "levels-of-every-form-add-remove", "bins-and-periods"
 OTHER_TABLE = DOCUMENTS["counts-all"]["content"]["mechanism"]["table"]
 ALTERED = {
@@ -194,6 +196,69 @@ ALTERED = {
         SPLIT,
         put("sensitivity", {"adjacency": "add-remove", "tight": True, "value": 3}),
     ),
+    "a budget of a group": (STAR, put("mechanism", "groups", 0, "epsilon", "1/2")),
+    "a budget of a group not reduced": (
+        STAR,
+        put("mechanism", "groups", 0, "epsilon", "2/2"),
+    ),
+    "budgets of groups that do not add up": (
+        TWO_GROUPS,
+        put("mechanism", "groups", 0, "epsilon", "1/2"),
+    ),
+    "a dimension less": (STAR, put("mechanism", "groups", 0, "dimension", 8)),
+    "points of another ball": (
+        STAR,
+        put("mechanism", "groups", 0, "points", OTHER_TABLE),
+    ),
+    "a star cut in two": (
+        STAR,
+        put("mechanism", "groups", 0, "stars", [[1], [2], [0]]),
+    ),
+    "a star of all blocks": (STAR, put("mechanism", "groups", 0, "stars", [[1, 2, 0]])),
+    "a block twice": (STAR, put("mechanism", "groups", 0, "stars", [[1, 2], [0], [0]])),
+    "a block in no group": (STAR, put("mechanism", "groups", 0, "stars", [[1, 2]])),
+    "a star without blocks": (
+        STAR,
+        put("mechanism", "groups", 0, "stars", [[1, 2], [0], []]),
+    ),
+    "a place that is true": (
+        STAR,
+        put("mechanism", "groups", 0, "stars", [[True, 2], [0]]),
+    ),
+    "a group less": (TWO_GROUPS, drop("mechanism", "groups", 1)),
+    "no groups": (STAR, put("mechanism", "groups", [])),
+    "an unknown entry of a group": (STAR, put("mechanism", "groups", 0, "steps", 2)),
+    "a sensitivity beside groups": (
+        STAR,
+        put("sensitivity", {"adjacency": "replace-one", "tight": True, "value": 1}),
+    ),
+    "blocks of other neighbours": (
+        STAR,
+        both(put("guarantee", "adjacency", "add-remove"), put("records", None)),
+    ),
+    "a margin that is not known": (
+        STAR,
+        put("statistic", "blocks", 1, "given", ["b"]),
+    ),
+    "a block without its margin": (STAR, put("statistic", "blocks", 1, "given", [])),
+    "a block of a variable twice": (
+        STAR,
+        put("statistic", "blocks", 1, "table", ["a", "a"]),
+    ),
+    "a block of an unknown variable": (
+        STAR,
+        put("statistic", "blocks", 1, "table", ["e"]),
+    ),
+    "a block that adds nothing": (STAR, put("statistic", "blocks", 1, "table", ["c"])),
+    "blocks in another order": (
+        LOOSE,
+        lambda content: content["statistic"]["blocks"].reverse(),
+    ),
+    "a network beside loose blocks": (
+        LOOSE,
+        put("parents", {"t": [], "é x": [], "y": []}),
+    ),
+    "blocks of a network without one": (LOOSE, put("statistic", "kind", "contrasts")),
 }
 
 IN_LEDGERS = {
