@@ -31,6 +31,7 @@ from dpjax.posteriors import (
     release_law_of_total,
     total_of,
 )
+from dpjax.privacy import Adjacency
 from dpjax.statistics import Sufficient
 from dpjax.study import combine_synthetic
 
@@ -110,19 +111,23 @@ def _hits(posterior: Any, truth: np.ndarray) -> np.ndarray:
     return (low <= truth) & (truth <= high)
 
 
-def of_marginals(mechanism: str, synthetic: bool = False) -> Callable[..., Hits]:
+def of_marginals(
+    mechanism: str, covered: Callable[..., np.ndarray], adjacency: Adjacency
+) -> Callable[..., Hits]:
     """All pairs of four variables of 1,000 records, without a network.
 
-    With `synthetic`, 20 tables of 1,000 synthetic records are drawn from each
-    posterior, and Rubin's rules give intervals for the shares of all pairs of levels.
+    `covered` says which true values are in intervals: of a posterior, with a key for
+    what it draws and the truth.
     """
 
     def case(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
-        options = {"adjacency": "replace-one", "mechanism": mechanism}
-        statistic = recipe_of(mechanism).marginals(FOUR, 2, "replace-one")
-        nothing = np.zeros((1000, 4), np.uint8)
-        least = dp.release(statistic, nothing, epsilon="0.00001", **options)
+        recipe, nothing = recipe_of(mechanism), np.zeros((1000, 4), np.uint8)
+        noisy: dict = {"adjacency": "replace-one", "mechanism": mechanism}
+        statistic = recipe.marginals(FOUR, 2, "replace-one")
+        least = dp.release(statistic, nothing, epsilon="0.00001", **noisy)
         prior = dp.posterior(least)  # of so noisy a release
+        options: dict = {"adjacency": adjacency, "mechanism": mechanism}
+        statistic = recipe.marginals(FOUR, 2, adjacency)
         found: tuple[list, list] = [], []
         for _ in range(number):
             key = jr.key(int(rng.integers(1 << 31)))
@@ -131,16 +136,24 @@ def of_marginals(mechanism: str, synthetic: bool = False) -> Callable[..., Hits]
             made = dp.release(statistic, records, epsilon=epsilon, **options)
             for hits, aware in zip(found, (True, False), strict=True):
                 posterior = dp.posterior(made, key=key, noise_aware=aware)
-                if synthetic:
-                    hits.append(_combined(posterior, key, truth))
-                else:
-                    hits.append(_hits(posterior, truth))
+                hits.append(covered(posterior, key, truth))
         return np.array(found[0]), np.array(found[1])
 
     return case
 
 
+def _tables(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
+    return _hits(posterior, truth)
+
+
+def _number(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
+    """Whether the number of records, 1,000, is in its interval."""
+    low, high = np.quantile(np.asarray(posterior.n), ENDS)
+    return np.array([low <= 1000 <= high])
+
+
 def _combined(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
+    """By Rubin's rules for the shares of all pairs, from 20 synthetic tables."""
     tables = [posterior.sample_records(x, 1000) for x in jr.split(key, 20)]
     shares = np.array([_pairs(np.asarray(x)) for x in tables])
     found = combine_synthetic(
@@ -300,10 +313,16 @@ CASES: dict[str, Callable[..., Hits]] = {
     "two releases of one table, Laplace noise": of_tables(False, "laplace"),
     "releases of disjoint tables, K-norm noise": of_tables(True, "k-norm"),
     "releases of disjoint tables, Laplace noise": of_tables(True, "laplace"),
-    "marginals without a network, K-norm noise": of_marginals("k-norm"),
-    "marginals without a network, Laplace noise": of_marginals("fourier"),
-    "synthetic tables of marginals, K-norm noise": of_marginals("k-norm", True),
-    "synthetic tables of marginals, Laplace noise": of_marginals("fourier", True),
+    **{
+        f"{what}, {noise} noise": of_marginals(mechanism, covered, adjacency)
+        for what, covered, adjacency in (
+            ("marginals without a network", _tables, "replace-one"),
+            ("synthetic tables of marginals", _combined, "replace-one"),
+            ("marginals of a private number of records", _tables, "add-remove"),
+            ("private number of records of marginals", _number, "add-remove"),
+        )
+        for noise, mechanism in (("K-norm", "k-norm"), ("Laplace", "fourier"))
+    },
     "disjoint tables of numbers, Laplace noise": of_numbers,
     "NumPyro: slope of a regression": regression,
     "NumPyro: slopes of two regions that are alike": regions,

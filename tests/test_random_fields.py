@@ -16,7 +16,8 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.mechanisms.recipes import recipe_of
 from dpjax.posteriors import field_posterior
 from dpjax.posteriors.random_fields.field import RandomField, field_of
-from dpjax.posteriors.random_fields.fit import fit_field
+from dpjax.posteriors.random_fields.fit import FieldModel, fit_field
+from dpjax.posteriors.random_fields.observed import noise_of
 from dpjax.posteriors.random_fields.posterior import _given
 from dpjax.releases.released import Released
 from dpjax.statistics import FourierCoefficients, Sufficient
@@ -151,7 +152,7 @@ def test_without_noise_the_estimate_has_the_tables_of_the_records(case, rng):
     widths = np.diff(field.layout.offsets)
     prior = np.repeat(uniform / widths, widths)
     wanted = (counts + prior) / (len(records) + uniform)
-    close(field.marginals(found.fit.mode[1:]), wanted, atol=0.003)
+    close(field.marginals(found.fit.mode), wanted, atol=0.003)
     assert np.abs(np.asarray(found.n) - len(records)).max() < 9
 
 
@@ -190,7 +191,7 @@ def test_without_information_parameters_have_the_variances_of_the_prior(key):
     np.testing.assert_array_equal(np.sort(orders), [1, 1, 2])
     wanted = np.where(orders == 2, (13**0.5 - 1) / 2, 0.01)
     np.testing.assert_allclose(found.fit.prior, wanted, rtol=0.002)
-    variances = np.diagonal(found.fit.covariance)[1:]
+    variances = np.diagonal(found.fit.covariance)
     np.testing.assert_allclose(variances, 1 / (2 + wanted), rtol=0.002)
     field, eta = field_of(made), jnp.array([0.3, -0.5, 0.8])
     logs = [found.log_prob(tables_of(field.tables(x))) for x in (eta, 0 * eta)]
@@ -225,7 +226,7 @@ def test_noise_below_the_rounding_of_counts_is_no_noise(rng):
         values = n * moments.mean(field.marginals(eta))
         many = problem._replace(values=values, n=jnp.asarray(n))
         found = fit_field(field, moments, many, True)
-        close(found.mode[1:], eta, atol=0.001)
+        close(found.mode, eta, atol=0.001)
 
 
 def tables_of(theta):
@@ -261,12 +262,80 @@ def test_with_noise_it_is_the_sum_over_the_hidden_count(scale, key):
     assert narrow == pytest.approx(np.sqrt(0.3 * 0.7 / n), rel=0.1)
 
 
-def test_a_private_number_of_records_is_inferred(rng, key):
-    made = release_of(records_of(rng, 500), "k-norm", "1", "add-remove")
-    found = dp.posterior(made, key=key)
-    off = abs(float(found.n.mean()) - 500) / float(found.n.std())
-    assert off < 6
-    assert 3 < float(found.n.std()) < 60
+@pytest.mark.parametrize("kind", ["k-norm", "fourier", "laplace"])
+def test_a_private_number_has_the_law_of_its_estimate(kind, rng, key):
+    """Normal, around the estimate of least variance, however wide the noise is."""
+    of_kind = recipe_of("fourier" if kind == "fourier" else "k-norm")
+    made = dp.release(
+        of_kind.marginals(SCHEMA, 2, "add-remove"),
+        records_of(rng, 500),
+        epsilon="1/4",
+        adjacency="add-remove",
+        mechanism=kind,
+    )
+    problem, public = _given(made, field_of(made).prior_counts(1), True)[2:]
+    statistic, values = made.statistic, np.asarray(made.values, float)
+    noise = np.asarray(noise_of(problem.scale, problem.weights), float)
+    if kind == "fourier":  # the first coefficient
+        direct, variance = values[0], noise[0]
+    else:  # the sum of the first block, which has all of its cells
+        cells = statistic.starts[1]
+        direct, variance = values[:cells].sum(), noise[:cells].sum()
+    assert not public
+    np.testing.assert_allclose(problem.n, direct, rtol=1e-5)
+    np.testing.assert_allclose(problem.deviation, np.sqrt(variance), rtol=1e-5)
+    found = field_posterior(key, made, chains=2, warmup=50, samples=500)
+    drawn = np.asarray(found.n).ravel()  # independent of one another: 5 deviations
+    sd = float(problem.deviation)
+    law = stats.truncnorm(-direct / sd, np.inf, direct, sd)
+    within = 5 * law.std() / np.sqrt(drawn.size)
+    assert drawn.min() >= 0
+    assert drawn.mean() == pytest.approx(law.mean(), abs=within)
+    assert drawn.std() == pytest.approx(law.std(), rel=0.15)
+
+
+def test_parameters_move_with_a_private_number(rng, key):
+    """As the mode does if another number is public, but for what is learned anew."""
+    made = release_of(records_of(rng, 2000), "k-norm", "1", "add-remove")
+    field, moments, problem, _ = _given(made, field_of(made).prior_counts(1), True)
+    fit = fit_field(field, moments, problem, False)
+    step = float(problem.deviation)
+    less, more = (
+        fit_field(field, moments, problem._replace(n=problem.n + x), True).mode
+        for x in (-step, step)
+    )
+    moved = np.asarray(more - less) / 2
+    close(fit.along * step, moved, atol=0.2 * np.abs(moved).max())
+    found = field_posterior(key, made, chains=2, warmup=100, samples=500)
+    theta = found.samples.reshape(-1, found.samples.shape[-1])
+    eta = np.asarray(jax.lax.map(field.parameters, theta), float)
+    off = np.asarray(found.n, float).ravel() - float(problem.n)
+    slope = off @ (eta - eta.mean(axis=0)) / (off @ off)
+    spread = 5 * eta.std(axis=0) / np.sqrt(off @ off)
+    assert (np.abs(slope - np.asarray(fit.along)) < spread).all()
+    assert (np.abs(fit.along) > spread).any()  # or the test sees nothing
+
+
+def test_densities_are_integrals_over_a_private_number(rng, key):
+    """Of the density given n, at parameters that are moved with n, by a fine grid."""
+    made = release_of(records_of(rng, 400), "k-norm", "1/2", "add-remove")
+    found = field_posterior(key, made, samples=4, warmup=4)
+    field, moments, problem, _ = _given(made, found.prior, True)
+    given = FieldModel.of(field, moments, problem, False).density(found.fit)
+    sd, along = float(problem.deviation), found.fit.along
+    moves = jnp.linspace(-6 * sd, 6 * sd, 241)
+    law = np.asarray(stats.norm(0, sd).logpdf(moves)) + np.log(moves[1] - moves[0])
+    logs = []
+    for eta in (found.fit.mode, found.fit.mode + 2 * sd * along):
+        each = np.asarray(jax.lax.map(given, eta[None] - moves[:, None] * along[None]))
+        wanted = special.logsumexp(each.astype(float) + law)
+        logs.append(float(found.log_prob(tables_by_name(found, eta))) - wanted)
+        assert float(given(eta)) != pytest.approx(wanted, abs=0.1)
+    assert logs[0] == pytest.approx(logs[1], abs=0.01)
+
+
+def tables_by_name(found, eta):
+    return found._by_name(field_of(found.released).tables(eta))
 
 
 def test_further_records_are_in_the_prior(rng, key):

@@ -16,7 +16,41 @@ _NOISE = (
     "test_noise_leaves_its_variance_if_nothing_else_is_known",
 )
 _RUBIN = (_IN + "test_rubins_rules_are_those_of_the_paper",)
+_INTEGRAL = (_IN + "test_densities_are_integrals_over_a_private_number",)
+_NUMBER = (_IN + "test_a_private_number_has_the_law_of_its_estimate",)
 MUTANTS = (
+    Mutant(
+        "law changed",
+        "fields: a private number is one of its unweighted estimates",
+        "posteriors/random_fields/observed.py",
+        "deviations = jnp.sqrt(noise)",
+        "deviations = jnp.sqrt(noise) * jnp.arange(1, 1 + len(noise))",
+        _NUMBER,
+    ),
+    Mutant(
+        "law changed",
+        "fields: a private number is taken as its estimate",
+        "posteriors/random_fields/posterior.py",
+        "off = -sd * ndtri(share * ndtr(n / sd))",
+        "off = -0.5 * sd * ndtri(share * ndtr(n / sd))",
+        _NUMBER,
+    ),
+    Mutant(
+        "law changed",
+        "fields: densities take a private number as its estimate",
+        _FIT,
+        "moves = moves * fit.along[None]",
+        "moves = 0 * moves * fit.along[None]",
+        _INTEGRAL,
+    ),
+    Mutant(
+        "law changed",
+        "fields: parameters do not move with a private number",
+        "posteriors/random_fields/posterior.py",
+        "eta, n = eta + fit.along * off, n + off",
+        "eta, n = eta, n + off",
+        (_IN + "test_parameters_move_with_a_private_number",),
+    ),
     Mutant(
         "law changed",
         "fields: exact numbers do not vary",

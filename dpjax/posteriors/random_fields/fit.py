@@ -9,9 +9,19 @@ release; without noise, this is the maximum of the likelihood times the prior.
 
 Parameters of two variables have a normal prior, and so have those of three, and so on.
 Each round also sets the precision of each of these priors to its most likely value.
+
+A private number of records n has the normal distribution of its unbiased estimate.
+With a flat prior instead, many parameters would pull it far below the estimate, since
+they have less volume for a larger n. The posterior of the parameters given n is that
+given the estimate, moved with its mode, to first order.
 """
 
-__all__ = ["FieldFit", "FieldModel", "FieldProblem", "fit_field"]
+__all__ = [
+    "FieldFit",
+    "FieldModel",
+    "FieldProblem",
+    "fit_field",
+]
 
 from collections.abc import Callable
 from functools import partial
@@ -21,20 +31,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
 from dpjax._products import matmul
 from dpjax.posteriors.estimate.normal_update import NormalUpdate, normal_update
 from dpjax.posteriors.estimate.number_law import laplace_variance
 from dpjax.posteriors.random_fields.field import RandomField
+from dpjax.posteriors.random_fields.observed import noise_of, numbers_of_features
 from dpjax.statistics.record_moments import RecordMoments
-from dpjax.tables.fourier_basis import denominators, from_coefficients
 
 _ROUNDS = 10
 _STEPS = 40  # of a round, at most
 _LOOSE = 0.01  # precision of a normal prior of parameters of one variable
 _USUAL = 1.0  # first precision of parameters of several variables
 _BELIEF = 2.0  # number of parameters that the release would have to outweigh
+_NODES = 15  # of a quadrature over a private number of records
 _NEAR = 1e-3  # last step of a round, in posterior standard deviations
 
 
@@ -46,22 +58,20 @@ class FieldProblem(NamedTuple):
     weights: Float[Array, " m"] | None  # None for Laplace noise: see `NormalNumbers`
     prior: Float[Array, " k"]  # sums of the features of the records in the prior
     strength: Float[Array, ""]  # number of records in the prior
-    n: Float[Array, ""]  # number of records; an initial value if it is not public
+    n: Float[Array, ""]  # number of records, or its estimate
+    deviation: Float[Array, ""]  # of the estimate; 0 if the number is public
     possible: Float[Array, "k x"] | None  # of the field
 
 
 class FieldFit(NamedTuple):
-    """Normal approximation of a posterior.
-
-    The coordinates are log n and the parameters. If n is public, log n has the variance
-    1, but is independent of the parameters and not used.
-    """
+    """Normal approximation of the posterior, given the number of records."""
 
     mode: Float[Array, " k"]
     covariance: Float[Array, "k k"]
     precision: Float[Array, "m m"]  # inverse of the covariance of the noisy numbers
     prior: Float[Array, " k"]  # precisions of the parameters' normal prior
     step: Float[Array, ""]  # size of the last step, in posterior standard deviations
+    along: Float[Array, " k"]  # derivative of the mode by a private number of records
 
 
 class FieldModel(NamedTuple):
@@ -81,56 +91,49 @@ class FieldModel(NamedTuple):
         public_n: bool,
     ) -> "FieldModel":
         """Make the model of numbers with the given moments."""
-        observe = _numbers_of_features(field, moments, problem.scale.dtype)
+        observe = numbers_of_features(field, moments, problem.scale.dtype)
         return cls(field, observe, problem, public_n)
 
-    def number(self, position: Array) -> Array:
-        """Return the number of records."""
-        return self.problem.n if self.public_n else jnp.exp(position[0])
-
-    def at(self, position: Array) -> "_Local":
-        """Compute moments at log n and the parameters."""
-        n = self.number(position)
-        possible = self.problem.possible
-        mean = self.field.mean(position[1:], possible)
-        covariance = self.field.covariance(position[1:], possible)
+    def at(self, eta: Array) -> "_Local":
+        """Compute moments at some parameters."""
+        n, possible = self.problem.n, self.problem.possible
+        mean = self.field.mean(eta, possible)
+        covariance = self.field.covariance(eta, possible)
         whole, observe = self.whole(mean), self.observe[:, 1:]
-        first = jnp.where(self.public_n, 0, n * whole)
         moved = n * matmul(observe, covariance)
         spread = matmul(moved, observe.T)
-        moved = jnp.concatenate([first[:, None], moved], axis=1)
-        strength = self.problem.strength * covariance
         # Rounding errors may make the information of rare cells negative.
         least = 8 * jnp.finfo(n.dtype).eps * n * jnp.eye(len(mean), dtype=n.dtype)
-        information = jnp.pad(strength + least, (1, 0))
-        information = information.at[0, 0].add(1.0 if self.public_n else 0.0)
+        information = self.problem.strength * covariance + least
         residual = self.problem.values - n * whole
         slope = self.problem.prior - self.problem.strength * mean
-        first = jnp.full((1,), 0.0 if self.public_n else 1.0, n.dtype)  # flat in n
-        slope = jnp.concatenate([first, slope])
         return _Local(information, moved, spread, residual, slope)
 
-    def density(self, fit: FieldFit) -> Callable[[Array], tuple[Array, Array, Array]]:
+    def density(self, fit: FieldFit) -> Callable[[Array], Array]:
         """Return the log-density of the parameters, as a function.
 
-        The covariance of the noisy numbers is that at the mode. A private number of
-        records is summed out. The function also returns its mean and variance.
+        The covariance of the noisy numbers is that at the mode. The number of records
+        is public, or taken as its estimate.
         """
-        precision = fit.precision
-        values, n = self.problem.values, self.problem.n
 
-        def log_density(eta: Array) -> tuple[Array, Array, Array]:
+        def log_density(eta: Array) -> Array:
             whole = self.whole(self.field.mean(eta, self.problem.possible))
-            pull = matmul(precision, whole)
-            variance, mean = 1 / matmul(whole, pull), n
-            if not self.public_n:
-                mean = variance * matmul(pull, values)
-            residual = values - mean * whole
-            law = -matmul(residual, matmul(precision, residual)) / 2
-            flat = 0.0 if self.public_n else jnp.log(variance) / 2
-            return law + flat + self.log_prior(eta, fit.prior), mean, variance
+            residual = self.problem.values - self.problem.n * whole
+            law = -matmul(residual, matmul(fit.precision, residual)) / 2
+            return law + self.log_prior(eta, fit.prior)
 
         return log_density
+
+    def marginal_density(self, fit: FieldFit) -> Callable[[Array], Array]:
+        """Return the log-density of the parameters if the number is private, or not."""
+        density = self.density(fit)
+        if self.public_n:
+            return density
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        logs = np.log(weights / weights.sum()).astype(fit.mode.dtype)
+        moves = nodes.astype(fit.mode.dtype)[:, None] * self.problem.deviation
+        moves = moves * fit.along[None]
+        return lambda eta: logsumexp(lax.map(density, eta[None] - moves) + logs)
 
     def first_precisions(self) -> Array:
         """Precisions of a normal prior of the parameters, before any is learned."""
@@ -176,7 +179,7 @@ class _Local(NamedTuple):
 
 
 class _State(NamedTuple):
-    position: Array  # log n, then the parameters
+    position: Array  # the parameters
     local: _Local
     noise: Array  # effective variance of the noise of each number
     precision: Array  # inverse of the fixed covariance of the noisy numbers
@@ -189,13 +192,12 @@ class _State(NamedTuple):
 
     def objective(self, model: FieldModel, position: Array, local: _Local) -> Array:
         off = matmul(local.residual, matmul(self.precision, local.residual))
-        flat = 0.0 if model.public_n else position[0]
-        return model.log_prior(position[1:], self.prior) + flat - off / 2
+        return model.log_prior(position, self.prior) - off / 2
 
     def updated(self) -> NormalUpdate:
         """Compute the normal approximation of the posterior."""
         local = self.local
-        information = local.information + jnp.diag(jnp.pad(self.prior, (1, 0)))
+        information = local.information + jnp.diag(self.prior)
         return normal_update(information, local.moved, local.spread, self.noise)
 
 
@@ -209,16 +211,21 @@ def fit_field(
     found = lax.while_loop(
         lambda state: state.rounds <= _ROUNDS, partial(_improve, model), _first(model)
     )
-    given = found.updated().covariance, found.precision, found.prior
-    return FieldFit(found.position, *given, found.step)
+    local, covariance = found.local, found.updated().covariance
+    along = jnp.zeros_like(found.position)
+    if not public_n:
+        whole = (problem.values - local.residual) / problem.n
+        pull = matmul(local.moved.T, matmul(found.precision, whole))
+        along = -matmul(covariance, pull)
+    given = covariance, found.precision, found.prior, found.step
+    return FieldFit(found.position, *given, along)
 
 
 def _first(model: FieldModel) -> _State:
-    problem, k = model.problem, 1 + len(model.field)
-    noise, m = problem.scale**2, problem.values.size
-    noise = 2 * noise if problem.weights is None else noise / problem.weights
+    problem, k = model.problem, len(model.field)
+    noise, m = noise_of(problem.scale, problem.weights), problem.values.size
     none = jnp.zeros_like(noise)
-    start = jnp.zeros(k, noise.dtype).at[0].set(jnp.log(problem.n))
+    start = jnp.zeros(k, noise.dtype)
     square, wide = jnp.zeros((m, m), noise.dtype), jnp.zeros((m, k), noise.dtype)
     slope = jnp.zeros(k, noise.dtype)
     local = _Local(jnp.zeros((k, k), noise.dtype), wide, square, none, slope)
@@ -232,7 +239,7 @@ def _improve(model: FieldModel, state: _State) -> _State:
     """Make one step, and begin the next round if the last step was small."""
     local, first = state.local, state.rounds == 0
     pull = matmul(state.precision, local.moved)
-    prior = jnp.pad(state.prior, (1, 0))
+    prior = state.prior
     slope = local.slope + matmul(pull.T, local.residual) - prior * state.position
     information = local.information + matmul(local.moved.T, pull) + jnp.diag(prior)
     more = state.damping * jnp.diagonal(information) + 1e-6
@@ -261,14 +268,14 @@ def _improve(model: FieldModel, state: _State) -> _State:
 def _next_round(model: FieldModel, state: _State) -> _State:
     """Fix the covariance of the noisy numbers at the present parameters."""
     local, noise, problem = state.local, state.noise, model.problem
-    update, eta = state.updated(), state.position[1:]
+    update = state.updated()
     if problem.weights is None:
         noise = laplace_variance(update.variance(noise), problem.scale)
-    least = 8 * jnp.finfo(noise.dtype).eps * model.number(state.position)
+    least = 8 * jnp.finfo(noise.dtype).eps * problem.n
     noise = jnp.maximum(noise, least)  # below, it is rounded away beside the spread
     precision = jnp.linalg.inv(local.spread + jnp.diag(noise))
-    variances = jnp.diagonal(update.covariance)[1:]
-    learned = model.likely_precisions(eta, variances, state.prior)
+    variances = jnp.diagonal(update.covariance)
+    learned = model.likely_precisions(state.position, variances, state.prior)
     state = state._replace(
         noise=noise,
         precision=precision,
@@ -278,15 +285,3 @@ def _next_round(model: FieldModel, state: _State) -> _State:
         rounds=state.rounds + 1,
     )
     return state._replace(value=state.objective(model, state.position, local))
-
-
-def _numbers_of_features(field: RandomField, moments: RecordMoments, dtype) -> Array:
-    """Matrix from the number of records and the sums of features to exact numbers."""
-    layout, size = field.layout, len(field.closure)
-    cells = jnp.asarray(denominators(layout), dtype)
-
-    def numbers(sums):
-        coefficients = sums[field.closure.places(layout)]
-        return moments.mean(from_coefficients(layout, coefficients) / cells)
-
-    return jax.vmap(numbers)(jnp.eye(size, dtype=dtype)).T

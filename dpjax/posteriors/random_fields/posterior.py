@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array
 
 from dpjax._checks import typed_key, whole
@@ -26,6 +27,7 @@ from dpjax.posteriors.random_fields.fit import (
     FieldProblem,
     fit_field,
 )
+from dpjax.posteriors.random_fields.observed import estimate_of_number, noise_of
 from dpjax.releases.released import Released
 from dpjax.tables.projection import project
 
@@ -66,7 +68,7 @@ class FieldPosterior(ChainPosterior):
         With a small prior, they have the largest entropy of all distributions whose
         marginal tables are the estimated ones.
         """
-        return self._by_name(field_of(self.released).tables(self.fit.mode[1:]))
+        return self._by_name(field_of(self.released).tables(self.fit.mode))
 
     def _log_density(self, theta: Array) -> Array:
         aware = self.method != "plug-in"
@@ -109,7 +111,8 @@ def field_posterior(
             the most likely one given the release and these records, where a precision
             of 1 has the weight of two parameters; intervals take it as known. A
             dictionary has numbers of records for all cells of each table of `net`. A
-            private number of records has a flat prior.
+            private number of records has the normal distribution of its unbiased
+            estimate of least variance, above 0, and does not depend on the prior.
         noise_aware: if False, the noisy tables are projected onto consistent tables
             without negative cells and taken as exact; the intervals are too narrow.
         chains: number of chains, run in parallel.
@@ -169,10 +172,14 @@ def _given(released: Released, prior: Array, noise_aware: bool):
         scale, weights = jnp.full(values.shape, _NO_NOISE), 1.0
     if weights is not None:
         weights = jnp.broadcast_to(weights, values.shape)
-    number = tables[: field.layout.offsets[1]].sum() if n is None else n
-    number = jnp.maximum(jnp.asarray(number, float), 1e-3 if n is not None else 1)
+    number, deviation = n, 0.0
+    if n is None:
+        noise = noise_of(scale, weights)
+        number, deviation = estimate_of_number(field, moments, values, noise)
+    least = 1e-3 if n is not None else 1
+    sizes = jnp.maximum(jnp.asarray(number, float), least), jnp.asarray(deviation)
     strength = prior[: field.net.layout.offsets[1]].sum()
-    given = _features(field, prior), strength, number, field.possible()
+    given = _features(field, prior), strength, *sizes, field.possible()
     problem = FieldProblem(values, scale, weights, *given)
     return field, moments, problem, n is not None
 
@@ -187,10 +194,10 @@ def _run(
 ) -> tuple[Array, Array, Array]:
     """Draw tables and numbers of records; count divergences."""
     density = FieldModel.of(field, moments, problem, public_n).density(fit)
-    mode, root = fit.mode[1:], jnp.linalg.cholesky(fit.covariance[1:, 1:])
+    mode, root = fit.mode, jnp.linalg.cholesky(fit.covariance)
 
     def potential(z: Array) -> Array:
-        return -density(mode + matmul(root, z))[0]
+        return -density(mode + matmul(root, z))
 
     def one_chain(key):
         kernel = infer.NUTS(potential_fn=potential, **_NUTS)
@@ -200,17 +207,19 @@ def _run(
         return chain.get_samples(), chain.get_extra_fields()["diverging"].sum()
 
     def one_draw(given):
-        z, noise = given
-        eta = mode + matmul(root, z)
-        _, n, variance = density(eta)
-        n = n if public_n else n + jnp.sqrt(variance) * noise
+        z, share = given
+        eta, n, sd = mode + matmul(root, z), problem.n, problem.deviation
+        if not public_n:  # normal, but not below 0
+            off = -sd * ndtri(share * ndtr(n / sd))
+            eta, n = eta + fit.along * off, n + off
         return field.tables(eta), n
 
     key_chains, key_n = jr.split(key)
     with jax.default_matmul_precision("highest"):
         drawn, diverging = jax.vmap(one_chain)(jr.split(key_chains, chains))
-    noise = jr.normal(key_n, (chains * samples,), mode.dtype)
-    given = drawn.reshape(-1, mode.size), noise
+    least = jnp.finfo(mode.dtype).tiny
+    shares = jr.uniform(key_n, (chains * samples,), mode.dtype, least)
+    given = drawn.reshape(-1, mode.size), shares
     theta, n = each(one_draw, given, field.at_once)
     return theta.reshape(chains, samples, -1), n.reshape(chains, samples), diverging
 
@@ -218,7 +227,8 @@ def _run(
 @partial(jax.jit, static_argnames=("field", "moments", "public_n"))
 def _log_density(field, moments, problem, public_n, fit: FieldFit, eta) -> Array:
     """Log-density of a field's parameters, normalised as a normal distribution."""
-    density = FieldModel.of(field, moments, problem, public_n).density(fit)
-    mode, root = fit.mode[1:], jnp.linalg.cholesky(fit.covariance[1:, 1:])
+    model = FieldModel.of(field, moments, problem, public_n)
+    mode, root = fit.mode, jnp.linalg.cholesky(fit.covariance)
     volume = jnp.log(jnp.diagonal(root)).sum() + mode.size / 2 * np.log(2 * np.pi)
-    return density(eta)[0] - density(mode)[0] - volume
+    largest = model.density(fit)(mode) + volume
+    return model.marginal_density(fit)(eta) - largest
