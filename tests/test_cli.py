@@ -375,6 +375,29 @@ def test_ledgers_that_do_not_fit(folder, capsys):
     assert "`adjacency` must be that of the ledger" in capsys.readouterr().err
 
 
+def test_check_lists_the_cells_that_a_schema_rejects(folder, capsys):
+    """Each value once, and as many as fit on a screen; a release would refuse them."""
+    variables = {"x": {"levels": ["a", "b"]}, "y": {"lower": 0, "upper": 9}}
+    (folder / "s.json").write_text(json.dumps({"variables": variables}))
+    cells = [f"z{i}" for i in range(25)]
+    rows = ["a,1", ",2", "b,99", "b,many", *(f"{x},3" for x in [*cells, *cells])]
+    (folder / "wrong.csv").write_text("\n".join(["x,y", *rows, ""]))
+    assert main(["check", "wrong.csv", "--schema", "s.json"]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    shown = ", ".join(["(no value)", *cells[:19]])
+    assert printed[1:] == [f"x: {shown}, and 6 more", "y: many"]
+    assert printed[0].startswith("NOT PRIVATE")
+    assert main(["check", "wrong.csv", "--schema", "s.json", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"fits": False, "rejected": {"x": ["", *cells], "y": ["many"]}}
+    (folder / "right.csv").write_text("x,y,z\na,1,0\nb,99,0\n")
+    command = ["check", "right.csv", "--schema", "s.json"]
+    assert main(command) == 2
+    assert "column 3 is not: declare it" in capsys.readouterr().err
+    assert main([*command, "--ignore", "z"]) == 0
+    assert capsys.readouterr().out == "right.csv: every cell fits s.json\n"
+
+
 def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsys):
     release()
     text = (folder / "r.json").read_text()

@@ -15,6 +15,7 @@ BUDGET = ("--epsilon", "60", "--adjacency", "replace-one")
 NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
 MADE = {
     "schema": "schema data.csv --out draft.json",
+    "check": "check data.csv --schema schema.json",
     "verify": "verify r.json",
     "ledger": "ledger l.jsonl",
     "query": "query r.json --target x --target t",
@@ -24,6 +25,7 @@ MADE = {
 STUDY = f"--network naive-bayes:t --schema none.json {' '.join(BUDGET)}"
 WRONG = {
     "schema": "none.csv --out draft.json",
+    "check": "data.csv --schema none.json",
     "release": f"data.csv {STUDY} --out o.json",
     "learn": "data.csv --schema none.json --epsilon 1 --adjacency replace-one "
     "--out o.json",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dpjax._version import __version__
 from dpjax.cli.arguments import (
     audit,
+    check,
     coverage,
     demo,
     learn,
@@ -28,7 +29,7 @@ from dpjax.cli.arguments import (
 from dpjax.cli.arguments.parser import Parser
 
 COMMANDS = (
-    *(schema, release, learn, verify, ledger, report),
+    *(schema, check, release, learn, verify, ledger, report),
     *(predict, query, synthesize, sample),
     *(audit, coverage, demo, plan, sweep),
 )
@@ -38,9 +39,10 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command in `arguments` (default: `sys.argv`) and return the exit status.
 
-    The status is 0 after success; 1 if `verify` finds an inconsistent release or
-    `audit` a violated claim; 2 for invalid input, when nothing is written; 3 if another
-    process of a distributed run was lost; and 130 if the user interrupts the command.
+    The status is 0 after success; 1 if `verify` finds an inconsistent release, `audit`
+    a violated claim or `check` a cell that does not fit; 2 for invalid input, when
+    nothing is written; 3 if another process of a distributed run was lost; and 130 if
+    the user interrupts the command.
     """
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for the words that may follow

@@ -110,11 +110,12 @@ class Categorical(abc.ABC):
             return (
                 f"`table` must hold text, or numbers that each show one level, in "
                 f"{column}: read it as text (`dtype=str`), or give the path of its "
-                "file; `Schema.check` shows the cells."
+                "file; `dpjax check`, or `Schema.check`, shows the cells."
             )
         return (
             f"`table` must hold only {self.holds}, {column} does not (or lacks a "
-            f"value): correct it{self._remedies()}; `Schema.check` shows the values."
+            f"value): correct it{self._remedies()}; `dpjax check`, or `Schema.check`, "
+            "shows the values."
         )
 
     def _remedies(self) -> str:

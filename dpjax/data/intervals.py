@@ -95,7 +95,7 @@ class Interval:
         del outside
         return (
             f"`table` must hold only numbers in {column}, but some cell is not one: "
-            "correct it; `Schema.check` shows the cells."
+            "correct it; `dpjax check`, or `Schema.check`, shows the cells."
         )
 
     def clip(self, values: Any) -> np.ndarray:
