@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 from html.parser import HTMLParser
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,7 +16,9 @@ from dpjax.cli.main import main
 from dpjax.exports import report, summaries
 from dpjax.exports.reports import results
 from dpjax.exports.reports.words import implied_by, most_after, promises
+from dpjax.posteriors import field_posterior
 from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
+from dpjax.statistics import MarginalContrasts
 from tests.helpers.printed import documented
 
 EMPTY = {"meta", "path", "br"}
@@ -243,3 +246,37 @@ def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys)
     assert main([*command, "--out", str(tmp_path / "release.json")]) == 2
     assert sorted(tmp_path.iterdir()) == before
     dp.load(tmp_path / "release.json")
+
+
+@pytest.mark.relaxed  # NumPyro mixes dtypes
+def test_results_of_marginals_are_the_tables_that_were_measured(monkeypatch):
+    """Of each variable, of each measured table, and the private number of records."""
+    schema = dp.Schema({"x": ["no", "yes"], "y": [0, 1, 2], "z": ["a", "b"]})
+    tables = [["x", "y"], ["y", "z"]]
+    statistic = MarginalContrasts.of_tables(schema, tables, "add-remove")
+    rows = {"x": ["no", "yes"] * 40, "y": [0, 1, 1, 2] * 20, "z": ["a", "b"] * 40}
+    made = dp.release(statistic, rows, epsilon=2, adjacency="add-remove")
+    fitted = field_posterior(jax.random.key(0), made, chains=2, warmup=50, samples=100)
+    monkeypatch.setattr(results, "posterior", lambda released: fitted)
+    found = report(made, level=0.8).content["results"]["tables"]
+    assert [*found] == ["x", "y", "z", "x and y", "y and z", "Number of records"]
+    assert found["x"]["level"] == ["no", "yes"]
+    assert found["y and z"]["level"][:3] == [
+        "y = 0, z = a",
+        "y = 0, z = b",
+        "y = 1, z = a",
+    ]
+    shares = np.asarray(fitted.query(["y", "z"], draws=200, key=jax.random.key(1)))
+    shares = shares.reshape(200, -1)
+    close = {"atol": 5 * shares.std(axis=0).max() / 200**0.5}
+    np.testing.assert_allclose(found["y and z"]["mean"], shares.mean(axis=0), **close)
+    np.testing.assert_allclose(found["y and z"]["sd"], shares.std(axis=0), rtol=0.4)
+    for columns in found.values():
+        low, mean, high = (np.array(columns[x]) for x in ("lower", "mean", "upper"))
+        assert ((low < mean) & (mean < high)).all()
+    both = np.reshape(found["x and y"]["mean"], (2, 3))
+    np.testing.assert_allclose(both.sum(axis=1), found["x"]["mean"], rtol=1e-5)
+    np.testing.assert_allclose(both.sum(axis=0), found["y"]["mean"], rtol=1e-5)
+    lower, upper = np.quantile(np.asarray(fitted.n), [0.1, 0.9])
+    assert found["Number of records"]["lower"] == [pytest.approx(lower)]
+    assert found["Number of records"]["upper"] == [pytest.approx(upper)]

@@ -2,6 +2,7 @@
 
 __all__ = ["Results", "results_of"]
 
+import itertools
 import math
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from dpjax.exports.summaries import STATISTICS, columns_of
 from dpjax.mechanisms import MechanismWithLaw
 from dpjax.posteriors import METHODS, posterior
 from dpjax.releases.released import Released
-from dpjax.statistics import NetworkCounts, Statistic
+from dpjax.statistics import NetworkCounts, Statistic, TableStatistic
 
 
 class Results(NamedTuple):
@@ -44,6 +45,9 @@ def results_of(released: Released, level: float) -> Results:
     if found is not None:
         return found
     fitted = posterior(released)
+    if released.network is None and isinstance(released.statistic, TableStatistic):
+        tables = _of_marginals(fitted, level)
+        return Results(fitted.method, _intervals(fitted.method, level), tables)
     columns = {name: [*x] for name, x in columns_of(fitted, level).items()}
     if labels := _labels(released.statistic):
         columns["index"] = [_named(index, labels) for index in columns["index"]]
@@ -61,22 +65,66 @@ def results_of(released: Released, level: float) -> Results:
             is_empty = all(x in ("", None) for x in table[key])
             if is_empty and key not in ("index", "mean"):
                 del table[key]
-    words = (
-        f"With probability {level:g}, given the release and the prior, the true value "
-        f"lies between lower and upper. The method is {fitted.method}; "
-    )
-    aware = "it does not account" if fitted.method == "plug-in" else "it accounts"
-    words = f"{words}{aware} for the noise."
-    if fitted.method == "samples":
-        words = (
+    words = _intervals(fitted.method, level)
+    if any(map(math.isinf, [*columns["mean"], *columns["sd"]])):
+        words = f"{words} A mean or sd that is infinite is left out."
+    return Results(fitted.method, words, tables)
+
+
+def _intervals(method: str, level: float) -> str:
+    """Return what the intervals of a posterior are, in words."""
+    if method == "samples":
+        return (
             "The release consists of draws from a posterior distribution. The mean, "
             "sd, lower and upper are those of the draws; a share of "
             f"{level:g} of the draws lies between lower and upper. "
             "A single draw has only a mean."
         )
-    if any(map(math.isinf, [*columns["mean"], *columns["sd"]])):
-        words = f"{words} A mean or sd that is infinite is left out."
-    return Results(fitted.method, words, tables)
+    aware = "it does not account" if method == "plug-in" else "it accounts"
+    return (
+        f"With probability {level:g}, given the release and the prior, the true value "
+        f"lies between lower and upper. The method is {method}; {aware} for the noise."
+    )
+
+
+def _of_marginals(fitted: Any, level: float) -> dict[str, dict[str, list]]:
+    """Return the shares of each variable's levels, and of all cells of each table.
+
+    Args:
+        fitted: posterior of a release of marginal tables without a network.
+        level: probability of the intervals.
+    """
+    variables, layout = fitted.net.variables, fitted.layout
+    split = map(np.asarray, layout.split(fitted.shares()))
+    tables = dict(zip(layout.groups, split, strict=True))
+    single = {}
+    for i in range(len(variables)):
+        group = next((group for group in tables if i in group), None)
+        if group is not None:
+            others = tuple(1 + axis for axis, j in enumerate(group) if j != i)
+            single[i,] = tables[group].sum(axis=others)
+    found = {}
+    for group, shares in (single | tables).items():
+        names = [variables[i].name for i in group]
+        cells = itertools.product(*(variables[i].levels for i in group))
+        if len(group) == 1:
+            levels = [cell[0] for cell in cells]
+        else:
+            pairs = (zip(names, cell, strict=True) for cell in cells)
+            levels = [", ".join(f"{x} = {y}" for x, y in cell) for cell in pairs]
+        columns = _summary(shares.reshape(len(shares), -1), level)
+        found[" and ".join(names)] = {"level": levels, **columns}
+    if fitted.released.n is None:
+        number = _summary(np.asarray(fitted.n).reshape(-1, 1), level)
+        found["Number of records"] = {"level": [""], **number}
+    return found
+
+
+def _summary(drawn: np.ndarray, level: float) -> dict[str, list]:
+    """Return the columns of a table, given draws of its cells."""
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    rows = np.stack([drawn.mean(axis=0), drawn.std(axis=0), *ends])
+    return dict(zip(STATISTICS, rows.tolist(), strict=True))
 
 
 def _labels(statistic: Statistic) -> list[str]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax.scipy.special import ndtr, ndtri
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from dpjax._checks import typed_key, whole
 from dpjax._later import infer
@@ -29,6 +29,7 @@ from dpjax.posteriors.random_fields.fit import (
 )
 from dpjax.posteriors.random_fields.observed import estimate_of_number, noise_of
 from dpjax.releases.released import Released
+from dpjax.tables.layout import TableLayout
 from dpjax.tables.projection import project
 
 _NO_NOISE = 0.5  # standard deviation of noise that is taken for none
@@ -69,6 +70,16 @@ class FieldPosterior(ChainPosterior):
         marginal tables are the estimated ones.
         """
         return self._by_name(field_of(self.released).tables(self.fit.mode))
+
+    @property
+    def layout(self) -> TableLayout:
+        """Layout of the tables that were measured."""
+        return field_of(self.released).layout
+
+    def shares(self) -> Float[Array, "d c"]:
+        """Return the shares of all cells of the tables of `layout`, for each draw."""
+        field = field_of(self.released)
+        return _shares(field, self.samples.reshape(-1, self.samples.shape[-1]))
 
     def _log_density(self, theta: Array) -> Array:
         aware = self.method != "plug-in"
@@ -222,6 +233,11 @@ def _run(
     given = drawn.reshape(-1, mode.size), shares
     theta, n = each(one_draw, given, field.at_once)
     return theta.reshape(chains, samples, -1), n.reshape(chains, samples), diverging
+
+
+@partial(jax.jit, static_argnums=0)
+def _shares(field: RandomField, theta: Array) -> Array:
+    return each(lambda x: field.marginals(field.parameters(x)), theta, field.at_once)
 
 
 @partial(jax.jit, static_argnames=("field", "moments", "public_n"))
