@@ -21,7 +21,7 @@ import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import dpjax as dp
-from dpjax.data import Interval
+from dpjax.data import Interval, MixedNet
 from dpjax.data.probabilities import sample_records
 from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
 from dpjax.mechanisms.recipes import recipe_of
@@ -140,6 +140,27 @@ def of_marginals(
         return np.array(found[0]), np.array(found[1])
 
     return case
+
+
+def of_sparse_rows(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
+    """Means of 60 rows of a numeric leaf, with 60 records in all."""
+    rows = 60
+    levels = {"g": [*range(rows)], "x": {"lower": -1, "upper": 1}}
+    net = MixedNet.from_parents(dp.Schema(levels), {"g": [], "x": ["g"]})
+    prior = NormalInverseGammaParameters(0.0, 0.25, 4.0, 0.12)
+    found: tuple[list, list] = [], []
+    for _ in range(number):
+        key = jr.key(int(rng.integers(1 << 31)))
+        variance = prior.scale / rng.gamma(prior.shape, size=rows)
+        mean = rng.normal(prior.mean, np.sqrt(variance / prior.strength))
+        g = rng.integers(0, rows, rows)
+        table = {"g": g, "x": rng.normal(mean[g], np.sqrt(variance[g]))}
+        made = dp.release(net, table, epsilon=epsilon, adjacency="add-remove")
+        for hits, aware in zip(found, (True, False), strict=True):
+            posterior = dp.posterior(made, {"x": prior}, key=key, noise_aware=aware)
+            low, high = (posterior.quantile(q)["x"]["mean"] for q in ENDS)
+            hits.append((low <= mean) & (mean <= high))
+    return np.array(found[0]), np.array(found[1])
 
 
 def _tables(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
@@ -313,6 +334,7 @@ CASES: dict[str, Callable[..., Hits]] = {
     "two releases of one table, Laplace noise": of_tables(False, "laplace"),
     "releases of disjoint tables, K-norm noise": of_tables(True, "k-norm"),
     "releases of disjoint tables, Laplace noise": of_tables(True, "laplace"),
+    "sparse rows of a numeric leaf": of_sparse_rows,
     **{
         f"{what}, {noise} noise": of_marginals(mechanism, covered, adjacency)
         for what, covered, adjacency in (

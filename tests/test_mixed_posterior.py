@@ -14,7 +14,11 @@ from scipy.special import softmax
 import dpjax as dp
 from dpjax.cli.main import main
 from dpjax.data import MixedNet
-from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
+from dpjax.families import (
+    Gaussian,
+    NormalInverseGammaParameters,
+    conjugate_posterior,
+)
 from dpjax.mechanisms import Laplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import MixedPosterior, family_posterior, mixed_posterior
@@ -79,7 +83,8 @@ def test_a_noise_aware_row_is_the_posterior_of_a_family_with_these_numbers(split
     rho = 0.25 / 2048 if split else 2 / 10240
     for i in range(2):
         noise = Laplace(rho, Sensitivity(1, "add-remove", True))
-        alone = family_posterior(key, Released(numbers[0][i], statistic, noise, None))
+        one = Released(numbers[0][i], statistic, noise, None)
+        alone = family_posterior(key, one, Gaussian(0.0, 100.0).prior())
         for x in PARAMETERS:
             ours, other = found.mean()["age"][x][i], alone.mean()[x]
             error = np.sqrt(1 / 200 + 1 / 200) * alone.sd()[x]  # draws that count
@@ -268,6 +273,11 @@ def test_the_density_of_a_record_is_that_of_its_parts():
     np.testing.assert_allclose(found.log_likelihood(table), logs, rtol=1e-4)
     encoded = BAYES.schema.encode(table)
     np.testing.assert_allclose(found.log_likelihood(encoded), logs, rtol=1e-4)
+    for name in ("age", "hours"):  # what is unknown is summed out, and not invented
+        unknown = found.log_likelihood({**table, name: [np.nan, table[name][1]]})
+        one = found.leaves[name].log_density(jnp.asarray(table[name][:1]))
+        np.testing.assert_allclose(unknown[0], logs[0] - one[0, 0], rtol=1e-4)
+        np.testing.assert_allclose(unknown[1], logs[1], rtol=1e-4)
 
 
 def test_synthetic_records_have_the_laws_of_the_posterior(key):

@@ -258,7 +258,10 @@ def test_results_of_marginals_are_the_tables_that_were_measured(monkeypatch):
     made = dp.release(statistic, rows, epsilon=2, adjacency="add-remove")
     fitted = field_posterior(jax.random.key(0), made, chains=2, warmup=50, samples=100)
     monkeypatch.setattr(results, "posterior", lambda released: fitted)
-    found = report(made, level=0.8).content["results"]["tables"]
+    content = report(made, level=0.8).content
+    words = "2 tables of x, y and z, without a network, with random noise."
+    assert content["published"]["what"] == words
+    found = content["results"]["tables"]
     assert [*found] == ["x", "y", "z", "x and y", "y and z", "Number of records"]
     assert found["x"]["level"] == ["no", "yes"]
     assert found["y and z"]["level"][:3] == [

@@ -245,7 +245,8 @@ class BayesNet:
         """
         if name not in self.names:
             raise ValueError(
-                f"`target` must be one of the network's variables, got {name!r:.80}."
+                f"`target` must be one of the network's variables, got {name!r:.80}: "
+                f"these are {', '.join(self.names):.200}."
             )
         return self.names.index(name)
 

@@ -87,7 +87,8 @@ def evidence_of(net: BayesNet | MixedNet, evidence: Any) -> Real[Array, "n d"]:
         if unknown:
             raise ValueError(
                 "`evidence`, or `given`, must name variables of the network that have "
-                f"levels, got {unknown[0]!r:.80}."
+                f"levels, got {unknown[0]!r:.80}: these are "
+                f"{', '.join(net.names):.200}."
             )
     return jnp.asarray(encode_evidence(evidence, net.schema))
 

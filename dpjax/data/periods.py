@@ -61,7 +61,9 @@ class Periods(Categorical):
             2 to 10,000 periods, or `missing` or `missing_values` is not valid.
     """
 
-    holds: ClassVar = "dates without a time zone and labels of periods"
+    holds: ClassVar = (
+        "dates such as 2024-02-29, without a time zone, and labels of periods"
+    )
     listed: ClassVar = False
     mark: ClassVar = {"unit"}
     keys: ClassVar = {"lower", "upper", "unit", "missing", "missing_values"}

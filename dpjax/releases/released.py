@@ -125,7 +125,8 @@ class Released(Unpickled, eqx.Module):
         net = self.network
         if net is None:
             raise ValueError(
-                f"`released` must be for a network, got one of {self.statistic.kind}."
+                f"`released` must be for a network, got one of {self.statistic.kind}: "
+                "`report`, or `dpjax report`, shows what it says."
             )
         return net
 

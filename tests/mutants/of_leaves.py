@@ -11,6 +11,10 @@ _LARGEST = (_IN + "test_the_sensitivity_is_the_largest_change_of_any_record",)
 _LOSS = (_IN + "test_the_loss_is_the_budget_by_enumeration",)
 _ROW = (_AFTER + "test_a_row_without_noise_awareness_is_that_of_its_three_numbers",)
 _CLASS = (_AFTER + "test_a_class_is_predicted_from_levels_and_numbers_some_unknown",)
+_RECORDS, _FEW = "posteriors/mixed/few_records.py", "tests/test_few_records.py::"
+_WEIGHTS = (
+    _FEW + "test_probabilities_of_no_record_one_and_more_are_those_of_simulation",
+)
 MUTANTS = (
     Mutant(
         "sensitivity halved",
@@ -27,6 +31,42 @@ MUTANTS = (
         "return len(self.counts.measured.groups) + 2 * len(self.rows)",
         "return len(self.counts.measured.groups) + len(self.rows)",
         _LOSS,
+    ),
+    Mutant(
+        "law changed",
+        "leaves: rows have two records or more",
+        _LEAVES,
+        "parameters = with_few_records(key_few, hidden, parameters, totals, n)",
+        "parameters = parameters",
+        (
+            _FEW
+            + "test_a_row_without_records_keeps_its_prior_and_one_record_updates_it",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "leaves: the density of the sums of many lacks its constant",
+        _RECORDS,
+        "return logsumexp(gains) - np.log(_PROPOSED) + constant",
+        "return logsumexp(gains) - np.log(_PROPOSED)",
+        _WEIGHTS,
+    ),
+    Mutant(
+        "law changed",
+        "leaves: one record has no density of its own",
+        _RECORDS,
+        "return law + noise + np.log(_GRID[1] - _GRID[0])",
+        "return noise + np.log(_GRID[1] - _GRID[0])",
+        _WEIGHTS,
+    ),
+    Mutant(
+        "law changed",
+        "leaves: single records are as probable as none",
+        _RECORDS,
+        "part = _systematic(key_part, jax.nn.softmax(logs), n.size).reshape(n.shape)",
+        "part = _systematic(key_part, jax.nn.softmax(0 * logs), n.size)"
+        ".reshape(n.shape)",
+        (_FEW + "test_draws_are_a_mixture_with_these_probabilities",),
     ),
     Mutant(
         "law changed",

@@ -19,7 +19,7 @@ from fractions import Fraction
 from dpjax.mechanisms import Mechanism
 from dpjax.privacy import REPLACE_ONE, ZCDP, Guarantee
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyStatistic
+from dpjax.statistics import FamilyStatistic, TableStatistic
 
 CHANCES = (0.01, 0.1, 0.5, 0.9)
 """An attacker's chances before a release, for which reports show those after it."""
@@ -50,10 +50,11 @@ _MECHANISMS = {
         "Whole numbers with a discrete Gaussian distribution are added to all counts "
         "and totals.",
     ),
-    "k-norm": "Whole numbers are added to all counts, with a distribution that has the "
-    "shape of the change that one record can make.",
-    "family-k-norm": "Whole numbers are added to all totals, with a distribution that "
-    "has the shape of the change that one record can make.",
+    "k-norm": "Random whole numbers are added to the counts of all tables together. "
+    "Larger ones are less probable, as far as it takes to hide one record (K-norm "
+    "noise).",
+    "family-k-norm": "Random whole numbers are added to all totals together. Larger "
+    "ones are less probable, as far as it takes to hide one record (K-norm noise).",
     "posterior-on-grid": "Parameters are drawn at random from a posterior distribution "
     "that is flattened and limited so that one record has little influence.",
     "family-posterior-on-grid": "Parameters are drawn at random from a posterior "
@@ -92,6 +93,10 @@ def _measured_in_words(released: Released) -> str:
             f"Tables of a Bayesian network with {len(names)} variables and {edges} "
             f"edges ({listed}), with random noise.{chosen}"
         )
+    if isinstance(statistic, TableStatistic):
+        number = len(statistic.layout.groups)
+        tables = f"{number} tables" if number > 1 else "One table"
+        return f"{tables} of {listed}, without a network, with random noise."
     return f"Statistics ({statistic.kind}) of {listed}, with random noise."
 
 

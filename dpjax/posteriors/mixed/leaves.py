@@ -3,7 +3,7 @@
 All rows of all leaves share one compiled program, in the scale of the bounds.
 """
 
-__all__ = ["LeafPosterior", "NumbersWithNoise", "leaf_posteriors"]
+__all__ = ["USUAL", "LeafPosterior", "NumbersWithNoise", "leaf_posteriors"]
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,13 +31,15 @@ from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy
 from dpjax.posteriors.hidden_totals.mixture import ConjugateMixture
 from dpjax.posteriors.hidden_totals.total_walk import all_walks
 from dpjax.posteriors.laws import noise_of
+from dpjax.posteriors.mixed.few_records import with_few_records
 from dpjax.privacy import ADD_REMOVE, Adjacency, Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import MixedTotals, Sufficient
 
 _UNIT = Gaussian(-1.0, 1.0)
 _MOST_COMPONENTS = 200  # of the distribution of a value in a row, for its quantiles
-_CHAINS = {"chains": 4, "warmup": 200, "draws": 300}
+USUAL = 4, 200, 300
+"""Numbers of chains, of discarded first draws, and of draws kept of each chain."""
 
 
 class NumbersWithNoise(MechanismWithLaw):
@@ -177,19 +179,21 @@ def leaf_posteriors(
     priors: Mapping[str, NormalInverseGammaParameters],
     *,
     aware: bool,
+    sizes: tuple[int, int, int] = USUAL,
 ) -> dict[str, LeafPosterior]:
     """Compute the posterior of every leaf, given a release of `MixedTotals`.
 
     With `aware`, Markov chains draw the hidden totals of each row and its number of
     records, which has a flat prior, from its three noisy numbers (see
-    `family_posterior`). Otherwise these numbers are moved to possible values, and the
-    results treated as exact.
+    `family_posterior`, and `with_few_records` for less than two records). Otherwise
+    these numbers are moved to possible values, and the results treated as exact.
 
     Args:
         key: typed JAX key of the chains.
         released: the release.
         priors: conjugate parameters of each leaf, by name, of the shape of its rows.
         aware: whether the noise is taken into account.
+        sizes: those of the chains, as in `USUAL`.
     """
     statistic = released.statistic
     assert isinstance(statistic, MixedTotals)
@@ -203,7 +207,8 @@ def leaf_posteriors(
         places = statistic.split(jnp.arange(released.values.size))[1]
         law = noise_of(released).continuous(1)
         law = law.of(np.concatenate(places).astype(int))
-        found, accepted = _walks(key, noisy, law, joined, row, released.mechanism)
+        whole = released.mechanism
+        found, accepted = _walks(key, noisy, law, joined, row, whole, sizes)
     else:
         found, accepted = _plug_in(noisy, joined, row), jnp.ones((len(noisy), 1, 1))
     posteriors, start = {}, 0
@@ -227,11 +232,14 @@ def _walks(
     priors: NormalInverseGammaParameters,
     row: Sufficient,
     whole: Mechanism,
+    sizes: tuple[int, int, int],
 ) -> tuple[NormalInverseGammaParameters, Float[Array, "r chains kinds"]]:
     def walk(key, noisy, law, prior):
         noise = NumbersWithNoise(law, whole)
         hidden = HiddenTotal(((Noisy(noisy, noise),),), None, prior, row, _UNIT)
-        parameters, _, _, accepted = all_walks(key, hidden, **_CHAINS)
+        key_walk, key_few = jr.split(key)
+        parameters, totals, n, accepted = all_walks(key_walk, hidden, *sizes)
+        parameters = with_few_records(key_few, hidden, parameters, totals, n)
         return parameters, accepted
 
     return jax.vmap(walk)(jr.split(key, len(noisy)), noisy, laws, priors)

@@ -17,7 +17,7 @@ from dpjax.families.conjugate_base import as_arrays
 from dpjax.mechanisms import ParameterMechanism
 from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.laws import noise_of
-from dpjax.posteriors.mixed.leaves import NumbersWithNoise, leaf_posteriors
+from dpjax.posteriors.mixed.leaves import USUAL, NumbersWithNoise, leaf_posteriors
 from dpjax.posteriors.mixed.posterior import MixedPosterior
 from dpjax.posteriors.random_fields import field
 from dpjax.releases.released import Released
@@ -45,12 +45,18 @@ def network_of(released: Released) -> BayesNet | MixedNet:
 
 
 def posterior_of_parts(
-    key: Key, released: Released, prior: Any, tables: Tables, *, aware: bool
+    key: Key,
+    released: Released,
+    prior: Any,
+    tables: Tables,
+    *,
+    aware: bool,
+    sizes: tuple[int, int, int] = USUAL,
 ) -> MixedPosterior:
     """Infer the tables by the function `tables`, and each leaf.
 
     The arguments and errors are those of `mixed_posterior`. If not `aware`, the noise
-    is ignored, and leaves have the prior `Gaussian.prior` by default.
+    is ignored. `sizes` are those of the chains of leaves (`leaf_posteriors`).
     """
     if not is_mixed(released):
         raise ValueError(
@@ -58,11 +64,11 @@ def posterior_of_parts(
             f"{released.statistic.kind}."
         )
     key_tables, key_leaves = jr.split(key)
-    of_tables, of_leaves = _split_prior(released, prior, aware)
+    of_tables, of_leaves = _split_prior(released, prior)
     return MixedPosterior(
         released,
         tables(key_tables, counts_of(released), of_tables),
-        leaf_posteriors(key_leaves, released, of_leaves, aware=aware),
+        leaf_posteriors(key_leaves, released, of_leaves, aware=aware, sizes=sizes),
         of_leaves,
     )
 
@@ -77,7 +83,7 @@ def counts_of(released: Released) -> Released:
 
 
 def _split_prior(
-    released: Released, prior: Any, aware: bool
+    released: Released, prior: Any
 ) -> tuple[Any, dict[str, NormalInverseGammaParameters]]:
     """Return the prior of the tables, and arrays for every leaf."""
     statistic: Any = released.statistic
@@ -86,8 +92,7 @@ def _split_prior(
     leaves = {}
     for i, leaf in enumerate(net.leaves):
         family = Gaussian(leaf.lower, leaf.upper)
-        usual = family.vague_prior() if aware else family.prior()
-        chosen = given.pop(leaf.name, usual)
+        chosen = given.pop(leaf.name, family.prior())
         parameters = family.posterior(chosen).parameters  # raises if not positive
         shape = net.shape(i)
         try:

@@ -22,7 +22,7 @@ from dpjax.families.conjugate_base import Posterior, probability
 from dpjax.families.marginal_laws import HostArray
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.mixed.leaves import LeafPosterior, leaf_posteriors
+from dpjax.posteriors.mixed.leaves import USUAL, LeafPosterior, leaf_posteriors
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import indices, log_joint, refuse_contradictions
 from dpjax.releases.released import Released
@@ -120,7 +120,8 @@ class MixedPosterior(Posterior):
         key = study_key(0) if key is None else key
         key_tables, key_leaves = jr.split(key)
         codes, values = self._encode(records)
-        priors = {}
+        missing = jnp.asarray([[leaf.missing for leaf in self.net.leaves]], float)
+        values, priors = jnp.where(jnp.isnan(values), missing, values), {}
         for i, (name, leaf) in enumerate(self.leaves.items()):
             rows, shape = self.statistic.row_of(codes, i), self.net.shape(i)
             s = leaf.family.statistics(values[:, i, None])
@@ -130,10 +131,12 @@ class MixedPosterior(Posterior):
             new = jax.vmap(leaf.family.update)(flat, sums[:, :2], sums[:, 2])
             priors[name] = jax.tree.map(lambda x, s=shape: x.reshape(s), new)
         aware = self.method == "mixed"
+        chains, draws = next(iter(self.leaves.values())).parameters.mean.shape[:2]
+        given = {"aware": aware, "sizes": (chains, USUAL[1], draws)}
         return MixedPosterior(
             self.released,
             self.discrete.update(codes, key_tables),
-            leaf_posteriors(key_leaves, self.released, priors, aware=aware),
+            leaf_posteriors(key_leaves, self.released, priors, **given),
             priors,
         )
 
@@ -209,13 +212,16 @@ class MixedPosterior(Posterior):
         return lower, upper
 
     def log_likelihood(self, records: Records | Table) -> Float[Array, " n"]:
-        """Return the log of the posterior predictive density of each record."""
-        codes, values = self._encode(records)
+        """Return the log predictive density of each record; numbers may be missing."""
+        codes, _ = self._encode(records)  # raises if a level is missing
+        known = encode_evidence(records, self.net.schema)
+        _, values = self.statistic.split_records(jnp.asarray(known))
         found = self.discrete.log_likelihood(codes)
         for i, leaf in enumerate(self.leaves.values()):
-            rows = self.statistic.row_of(codes, i)[:, None]
-            logs = leaf.log_density(values[:, i])
-            found = found + jnp.take_along_axis(logs, rows, axis=1)[:, 0]
+            rows, unknown = self.statistic.row_of(codes, i), jnp.isnan(values[:, i])
+            logs = leaf.log_density(jnp.where(unknown, 0, values[:, i]))
+            logs = jnp.take_along_axis(logs, rows[:, None], axis=1)[:, 0]
+            found = found + jnp.where(unknown, 0, logs)
         return found
 
     def sample_records(
@@ -254,11 +260,9 @@ class MixedPosterior(Posterior):
     def _encode(
         self, records: Records | Table
     ) -> tuple[Int32[Array, "n v"], Float[Array, "n l"]]:
-        """Return the level indices and the numbers of complete records."""
+        """Return the level indices and the numbers, NaN if they are missing."""
         encoded = as_records(records, self.net.schema, ignore="*")
-        codes, values = self.statistic.split_records(encoded)
-        missing = jnp.asarray([[leaf.missing for leaf in self.net.leaves]], float)
-        return codes, jnp.where(jnp.isnan(values), missing, values)
+        return self.statistic.split_records(encoded)
 
     def _levels_of(self, target: Any) -> tuple[int, ...]:
         for name in self.leaves:
