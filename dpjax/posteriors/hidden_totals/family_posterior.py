@@ -120,7 +120,8 @@ def family_posterior(
 
     The total t is the sum of the sufficient statistics of all records. Each Markov
     chain draws the exact t, which is hidden by the noise, and a private number n of
-    records, which has a flat prior. The chains have the target density
+    records, which has a flat prior from the fewest on for which p(t) is a density, one
+    more than the columns for a family of moments. The chains have the target density
     p(t) p(release | t), where p(t) is the exact density of a total under the conjugate
     prior. For a regression, p(t) is exact given the features, whose second moments have
     a weak normal-Wishart prior. A family may have a default prior with unknown
