@@ -79,7 +79,7 @@ def test_probabilities_of_no_record_one_and_more_are_those_of_simulation(
 
 
 def test_draws_are_a_mixture_with_these_probabilities(key):
-    hidden = row_of((0.3, 0.4, 0.5), 0.4)
+    hidden = row_of((0.3, 0.4, 0.5), 0.7)
     key_logs, key_few, key = jax.random.split(key, 3)
     drawn, totals, n, _ = all_walks(key, hidden, 4, 200, 500)
     marked = drawn._replace(strength=jnp.full_like(drawn.strength, 99.0))

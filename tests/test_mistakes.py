@@ -409,7 +409,7 @@ WRONG_TYPES = {
     ),
     "no target": (
         lambda: fitted().query(None),
-        "`target` must be one of the network's variables, got None.",
+        "`target` must be one of the network's variables, got None: these are x, y.",
     ),
     "a word for a seed": (lambda: called.study_key("x"), "`seed` must be an integer"),
     "half a seed": (lambda: called.study_key(1.5), "`seed` must be an integer"),

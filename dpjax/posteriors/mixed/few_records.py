@@ -102,8 +102,8 @@ def _log_at_more(
     root = jnp.linalg.cholesky(covariance)
     key_normal, key_scale = jr.split(key)
     normal = jr.normal(key_normal, (_PROPOSED, k))
-    shrink = jr.gamma(key_scale, _DEGREES / 2, (_PROPOSED,)) * 2 / _DEGREES
-    z = normal / jnp.sqrt(shrink)[:, None]
+    others = jr.normal(key_scale, (_PROPOSED, _DEGREES))  # their squares sum to a χ²
+    z = normal / jnp.sqrt((others**2).mean(axis=1, keepdims=True))
     distance = jnp.log1p((z**2).sum(axis=1) / _DEGREES)
     top = gammaln((_DEGREES + k) / 2) - gammaln(_DEGREES / 2)
     top = top - k / 2 * np.log(_DEGREES * np.pi)
