@@ -48,13 +48,10 @@ def with_few_records(
     """
     key_more, key_one, key_part = jr.split(key, 3)
     at_one = _log_at_one(hidden)
-    logs = jnp.stack(
-        [
-            _log_noise(hidden, jnp.zeros(2), jnp.zeros(())),
-            logsumexp(at_one),
-            _log_at_more(key_more, hidden, totals, n),
-        ]
-    )
+    none = _log_noise(hidden, jnp.zeros(2), jnp.zeros(()))
+    more = _log_at_more(key_more, hidden, totals, n)
+    more = jnp.where(jnp.isfinite(more), more, 1e30)  # no estimate: keep the chains
+    logs = jnp.stack([none, logsumexp(at_one), more])
     part = _systematic(key_part, jax.nn.softmax(logs), n.size).reshape(n.shape)
     place = _systematic(key_one, jax.nn.softmax(at_one), n.size).reshape(n.shape)
     z = jnp.asarray(_GRID, n.dtype)[place]
@@ -96,9 +93,12 @@ def _log_at_more(
     of_total = jax.vmap(hidden.family.coordinates)(scaled, sizes)
     of_n = jnp.log(sizes - hidden.family.fewest)
     points = jnp.column_stack([of_total, of_n])
-    middle, k = points.mean(axis=0), points.shape[1]
-    off = points - middle[None]
-    covariance = _WIDER**2 * matmul(off.T, off) / len(points) + 1e-6 * jnp.eye(k)
+    # Rounding leaves sums of nearly equal values, and n near 2, without coordinates.
+    usable, k = jnp.isfinite(points).all(axis=1, keepdims=True), points.shape[1]
+    number = jnp.maximum(usable.sum(), 1).astype(points.dtype)
+    middle = jnp.where(usable, points, 0).sum(axis=0) / number
+    off = jnp.where(usable, points - middle[None], 0)
+    covariance = _WIDER**2 * matmul(off.T, off) / number + 1e-6 * jnp.eye(k)
     root = jnp.linalg.cholesky(covariance)
     key_normal, key_scale = jr.split(key)
     normal = jr.normal(key_normal, (_PROPOSED, k))
