@@ -8,12 +8,16 @@ _SEVERAL = "posteriors/several.py"
 _FIT = "posteriors/estimate/fit.py"
 _HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
+_ROWS = "posteriors/estimate/row_prior.py"
 _IN = "tests/test_pooled.py::"
 _ONE = _IN + "test_without_noise_records_count_once_in_one_table"
 _FAMILIES = "tests/test_several_families.py::"
 _COIN = _FAMILIES + "test_a_coin_in_several_tables_is_the_sum_over_all_hidden_counts"
 _APART = _IN + "test_without_noise_disjoint_tables_are_all_their_records"
 _COSTS = _IN + "test_costs_add_up_in_one_table_and_the_largest_counts_of_several"
+_LOG_LINEAR = (
+    "tests/test_row_prior.py::test_the_density_and_its_slope_are_those_of_the_definition",
+)
 MUTANTS = (
     Mutant(
         "bound loosened",
@@ -116,5 +120,29 @@ MUTANTS = (
             "tests/test_point_estimate.py::"
             "test_sd_and_quantiles_are_those_of_beta_distributions",
         ),
+    ),
+    Mutant(
+        "law changed",
+        "row prior: a row's concentration counts in each cell",
+        _ROWS,
+        "gammaln(layout.row_sums(alpha)) / width",
+        "gammaln(layout.row_sums(alpha))",
+        _LOG_LINEAR,
+    ),
+    Mutant(
+        "law changed",
+        "row prior: variables without parents are learned too",
+        _ROWS,
+        "len(family) > 1 for family",
+        "len(family) > 0 for family",
+        _LOG_LINEAR,
+    ),
+    Mutant(
+        "law changed",
+        "row prior: effects have a wide law",
+        _ROWS,
+        "(effects / _EFFECT) ** 2",
+        "(effects * _EFFECT) ** 2",
+        _LOG_LINEAR,
     ),
 )

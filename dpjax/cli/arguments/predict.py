@@ -26,7 +26,7 @@ def add(commands) -> None:
     command.common("--target", required=True)
     command.common(
         "--prior",
-        more=", or hierarchical: rows of a table may share a mean, which is learned; "
+        more=", or hierarchical: effects of parents are learned, near which rows are; "
         "samples have a prior of their own",
         type=_prior,
     )

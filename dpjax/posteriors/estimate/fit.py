@@ -116,16 +116,15 @@ def _variational(problem: Problem, steps: int):
         logits, of_n, unknown = jnp.split(move, ends)
         return center + width * logits, log_n + width_n * of_n, _WIDTH * unknown
 
-    def objective(position, nodes, shared):
+    def objective(position, nodes):
         def at(node):
-            logits, log_n, unknown = place(position, node)
-            return _log_posterior(problem, logits, log_n, unknown, shared)
+            return _log_posterior(problem, *place(position, node))
 
         return -jnp.mean(jax.vmap(at)(nodes)) - jnp.sum(position[1])
 
     def slope(position, step):
         nodes = normal_nodes(factors, step, _PAIRS)
-        return jax.grad(objective)(position, nodes, 2 * step < steps)
+        return jax.grad(objective)(position, nodes)
 
     still = jnp.zeros((2, factors.size), center.dtype)
     position, average = descend(slope, still, steps)
@@ -134,7 +133,7 @@ def _variational(problem: Problem, steps: int):
     log_theta = jax.vmap(partial(_log_rows, net))(logits)
     theta = jnp.exp(log_theta).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
-    cells = jax.vmap(prior.cells)(log_theta, unknown).mean(axis=0)
+    cells = jax.vmap(prior.cells)(unknown).mean(axis=0)
     return (theta, log_n.mean(axis=0), cells), gradient
 
 
@@ -151,7 +150,7 @@ def _initial(problem: Problem) -> tuple[Array, Array]:
 
 
 def _log_posterior(
-    problem: Problem, logits: Array, log_n: Array, unknown: Array, shared: Array
+    problem: Problem, logits: Array, log_n: Array, unknown: Array
 ) -> Array:
     """Composite log-posterior density of all coordinates, up to a constant."""
     net = problem.net
@@ -164,7 +163,7 @@ def _log_posterior(
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
     # Flat prior of n in the coordinate log n; for a public n, any proper density.
     flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
-    prior = problem.prior.log_prob(log_theta, unknown, shared)
+    prior = problem.prior.log_prob(log_theta, unknown)
     return law.sum() + prior - 0.5 * loose.sum() + flat.sum()
 
 

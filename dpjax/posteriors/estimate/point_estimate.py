@@ -31,7 +31,7 @@ from dpjax.posteriors.estimate.curvature import (
     covariance,
 )
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
-from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
+from dpjax.posteriors.estimate.row_prior import FixedPrior, LogLinearPrior
 from dpjax.posteriors.laws import laplace_scale, normal_deviation, refuse_wide
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.releases.released import Released
@@ -118,10 +118,10 @@ def point_estimate(
             private, it is estimated too, with a flat prior.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters; or "hierarchical": the rows of each variable with
-            parents have either the parameter 1/2 for all cells, or an unknown mean row
-            and an unknown concentration in common, as the release itself makes likely.
-            Then the `prior` of the result, with which `update` goes on, has the
-            expected parameters.
+            parents are near a row that is log-linear in the parents' levels, whose
+            effects, and how near the rows are, the release itself makes likely. Then
+            the `prior` of the result, with which `update` goes on, has the expected
+            parameters.
         steps: number of gradient steps, at least 1.
 
     Privacy:
@@ -223,7 +223,7 @@ def _fit(
     start = consistent_counts(statistic, vector, scale, n)
     number, every = number_of(net, start, n)[None], np.ones((1, scale.size))
     centre = jnp.broadcast_to(jnp.asarray(prior, float), (net.layout.length,))
-    rows = SharedPrior(net, centre) if learned else FixedPrior(centre)
+    rows = LogLinearPrior(net, centre) if learned else FixedPrior(centre)
     given = values, scale, rows, start, number
     found = fit(Problem(moments, every, net, *given, n is not None, weights), steps)
     return found._replace(n=found.n[0])

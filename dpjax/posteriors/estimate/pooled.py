@@ -27,7 +27,7 @@ from dpjax.posteriors.estimate.point_estimate import (
     number_of,
     numbers_of,
 )
-from dpjax.posteriors.estimate.row_prior import FixedPrior, SharedPrior
+from dpjax.posteriors.estimate.row_prior import FixedPrior, LogLinearPrior
 from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.posteriors.several import Tables, cost_of, tables_of
@@ -230,7 +230,7 @@ def _scale(released: Released) -> Array:
 @partial(jax.jit, static_argnames=("spec", "net", "steps", "learned"))
 def _fit(spec: _Spec, net, numbers, given, prior, steps, learned) -> Fit:
     starts, sizes = zip(*_starts(spec, net, given), strict=True)
-    rows = SharedPrior(net, prior) if learned else FixedPrior(prior)
+    rows = LogLinearPrior(net, prior) if learned else FixedPrior(prior)
     values, scale, weights = numbers
     start = jnp.stack(starts).sum(axis=0)
     found = values, scale, rows, start, jnp.stack(sizes)

@@ -3,26 +3,25 @@
 A prior may have unknown parameters, which are further coordinates of a fit.
 """
 
-__all__ = ["FixedPrior", "RowPrior", "SharedPrior"]
+__all__ = ["FixedPrior", "LogLinearPrior", "RowPrior"]
 
 import functools
-import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from dpjax.data.bayes_net import BayesNet
-from dpjax.tables.gathers import Gather, add, take
+from dpjax.tables.gathers import Gather, add, place_of_cells, take
 from dpjax.tables.layout import TableLayout
 
-_SHARED = 0.5  # prior probability that the rows of a variable share a mean
-_LEVEL = 2.0  # Dirichlet parameter of the mean row, of each level
+_EFFECT = 0.7  # standard deviation of an effect
+_CONCENTRATION = 1.0  # and of the logarithm of a concentration
 
 
 class FixedPrior(NamedTuple):
@@ -35,26 +34,25 @@ class FixedPrior(NamedTuple):
         """Number of unknown parameters."""
         return 0
 
-    def log_prob(
-        self, log_theta: Array, unknown: Array, shared: Bool[Array, ""]
-    ) -> Array:
+    def log_prob(self, log_theta: Array, unknown: Array) -> Float[Array, ""]:
         """Return the log-density of the logits of all rows, up to a constant."""
         return (self.centre * log_theta).sum()
 
-    def cells(self, log_theta: Array, unknown: Array) -> Float[Array, " c"]:
+    def cells(self, unknown: Array) -> Float[Array, " c"]:
         """Return the Dirichlet parameter of every cell."""
         return self.centre
 
 
-class SharedPrior(NamedTuple):
-    r"""Dirichlet rows of which those of a variable may share mean and concentration.
+class LogLinearPrior(NamedTuple):
+    r"""Dirichlet rows around means that are log-linear in the levels of the parents.
 
-    For each variable with parents there are two cases, each with probability 1/2. In
-    one, its rows are independent and have the parameters of the centre. In the other
-    one, they have the distribution Dirichlet$(s \phi)$ with unknown s and φ: the
-    logarithm of s is normal around that of the centre's sum over a row, with standard
-    deviation 1, and φ has the distribution Dirichlet(2, …, 2). A variable without
-    parents has one row, with the parameters of the centre.
+    The row of a variable for the levels x of its parents has the distribution
+    Dirichlet$(s \phi_x)$. The logarithm of $\phi_x$ is, up to a constant, the sum of an
+    effect of the variable's level and, for each parent, an effect of both levels. All
+    effects, and the concentration s, are unknown: effects are normal around 0 with
+    standard deviation 0.7, and the logarithm of s is normal around that of the centre's
+    sum over a row, with standard deviation 1. A variable without parents has one row,
+    with the parameters of the centre.
 
     Args:
         net: the network.
@@ -62,7 +60,8 @@ class SharedPrior(NamedTuple):
 
     Reference:
         Azzimonti, Corani & Zaffalon (2019), "Hierarchical estimation of parameters in
-        Bayesian networks", for rows with a common mean, without noise.
+        Bayesian networks", for rows around a common mean, without effects of parents
+        and without noise.
     """
 
     net: BayesNet
@@ -70,132 +69,111 @@ class SharedPrior(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of unknown parameters: one for each level of each variable.
+        """Number of unknown parameters: all effects, then log s of each variable."""
+        return _effects_of(self.net).number + len(self.net.sizes)
 
-        They are the logits of φ, up to their sum over the levels, which determines s.
-        """
-        return _levels_of(self.net).layout.length
+    def log_prob(self, log_theta: Array, unknown: Array) -> Float[Array, ""]:
+        """Return the log-density of logits and unknown parameters, up to a constant."""
+        alpha, layout = self.cells(unknown), self.net.layout
+        width = layout.row_sums(jnp.ones_like(alpha))
+        rows = gammaln(layout.row_sums(alpha)) / width - gammaln(alpha)
+        effects, logs = jnp.split(unknown, [_effects_of(self.net).number])
+        normal = (effects / _EFFECT) ** 2, (logs / _CONCENTRATION) ** 2
+        return (alpha * log_theta + rows).sum() - sum(x.sum() for x in normal) / 2
 
-    def log_prob(
-        self, log_theta: Array, unknown: Array, shared: Bool[Array, ""]
-    ) -> Array:
-        """Return the log-density of logits and unknown parameters, up to a constant.
-
-        Args:
-            log_theta: logarithms of all probabilities.
-            unknown: the unknown parameters.
-            shared: whether the rows of all variables are taken to share a mean. A fit
-                that starts with the mixture finds no means to share.
-        """
-        levels = _levels_of(self.net)
-        log_phi, scale = self._parameters(unknown)
-        together, alone = self._cases(log_theta, unknown)
-        both = jnp.where(shared, together, jnp.logaddexp(together, alone))
-        rows = jnp.where(levels.several, both, alone) - scale**2 / 2
-        return (_LEVEL * log_phi + rows / levels.width).sum()
-
-    def cells(self, log_theta: Array, unknown: Array) -> Float[Array, " c"]:
-        """Return the expected Dirichlet parameter of every cell, given the tables."""
-        levels = _levels_of(self.net)
-        together, alone = self._cases(log_theta, unknown)
-        share = jnp.where(levels.several, jax.nn.sigmoid(together - alone), 0)
-        centre = take(self.centre, levels.first)
-        mixed = centre + share * (self._alpha(unknown) - centre)
-        return take(mixed, levels.place)
-
-    def _cases(self, log_theta: Array, unknown: Array) -> tuple[Array, Array]:
-        """Log-densities of all rows of each level's variable, in both cases."""
-        levels = _levels_of(self.net)
-        sums = cast(Array, _by_level(levels, log_theta))
-
-        def density(alpha: Array) -> Array:
-            cells = levels.layout.row_sums(alpha * sums - levels.rows * gammaln(alpha))
-            return cells + levels.rows * gammaln(levels.layout.row_sums(alpha))
-
-        together = density(self._alpha(unknown)) + math.log(_SHARED)
-        return together, density(take(self.centre, levels.first)) + math.log1p(-_SHARED)
-
-    def _parameters(self, unknown: Array) -> tuple[Array, Array]:
-        """Log φ, and log s in standard deviations, which is repeated for each level."""
-        levels = _levels_of(self.net)
-        shifted = unknown - levels.layout.row_maxima(unknown)
-        log_phi = shifted - jnp.log(levels.layout.row_sums(jnp.exp(shifted)))
-        return log_phi, levels.layout.row_sums(unknown) / np.sqrt(levels.width)
-
-    def _alpha(self, unknown: Array) -> Array:
-        """The Dirichlet parameters s φ by level."""
-        levels = _levels_of(self.net)
-        log_phi, scale = self._parameters(unknown)
-        total = levels.layout.row_sums(take(self.centre, levels.first))
-        return total * jnp.exp(log_phi + scale)
+    def cells(self, unknown: Array) -> Float[Array, " c"]:
+        """Return the Dirichlet parameter of every cell, given the unknown ones."""
+        effects, layout = _effects_of(self.net), self.net.layout
+        of_cells, logs = jnp.split(unknown, [effects.number])
+        mean = _summed(effects.places, of_cells)
+        mean = jnp.exp(mean - layout.row_maxima(mean))
+        share = mean / layout.row_sums(mean)
+        sums = layout.row_sums(self.centre) * jnp.exp(_summed(effects.variable, logs))
+        return jnp.where(effects.several, sums * share, self.centre)
 
 
-RowPrior = FixedPrior | SharedPrior
+RowPrior = FixedPrior | LogLinearPrior
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """For each cell, the places in a vector that are summed; 0 stands beyond it."""
+
+    matrix: np.ndarray  # (c, k)
+    length: int  # of the vector
+
+    @cached_property
+    def cells(self) -> Gather:
+        """The cells of each place, repeated as often as they have it."""
+        labels = self.matrix.ravel()
+        cells = np.repeat(np.arange(len(self.matrix)), self.matrix.shape[1])
+        inside = labels < self.length
+        given = labels[inside].astype(int), cells[inside]
+        return Gather.by_label(*given, self.length, len(self.matrix))
 
 
 @dataclass(frozen=True)
-class _Levels:
-    """The levels of all variables of a network, in one vector."""
+class _Effects:
+    """The effects of all variables of a network, in one vector."""
 
     net: BayesNet
 
     @cached_property
     def layout(self) -> TableLayout:
-        """One row for each variable."""
-        sizes = self.net.sizes
-        return TableLayout(sizes, tuple((i,) for i in range(len(sizes))))
+        """Tables of effects: of each variable, and of it with each of its parents."""
+        groups = (
+            group
+            for family in self.net.families
+            for group in [family[-1:], *((i, family[-1]) for i in family[:-1])]
+        )
+        return TableLayout(self.net.sizes, tuple(groups))
+
+    @property
+    def number(self) -> int:
+        """Number of effects."""
+        return self.layout.length
 
     @cached_property
-    def place(self) -> np.ndarray:
-        """The level of each cell."""
-        layout = self.net.layout
-        table = np.repeat(np.arange(len(self.net.sizes)), np.diff(layout.offsets))
-        inside = np.arange(layout.length) - np.asarray(layout.offsets)[table]
-        level = inside % np.asarray(self.net.sizes)[table]
-        return (np.asarray(self.layout.offsets)[table] + level).astype(np.uint32)
+    def places(self) -> _Places:
+        """The effects of each cell."""
+        cells, tables = self.net.layout, iter(range(len(self.layout.groups)))
+        most = max(map(len, cells.groups))
+        found = np.full((cells.length, most), self.number, np.uint32)
+        for table, group in enumerate(cells.groups):
+            rows = slice(cells.offsets[table], cells.offsets[table + 1])
+            for column in range(len(group)):
+                place = place_of_cells(cells, table, self.layout, next(tables))
+                found[rows, column] = place
+        return _Places(found, self.number)
 
     @cached_property
-    def first(self) -> np.ndarray:
-        """The first cell of each level."""
-        return np.unique(self.place, return_index=True)[1].astype(np.uint32)
-
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """The number of rows of each level's variable."""
-        return np.bincount(self.place).astype(float)
+    def variable(self) -> _Places:
+        """The variable of each cell."""
+        sizes = np.diff(self.net.layout.offsets)
+        of_cells = np.repeat(np.arange(sizes.size, dtype=np.uint32), sizes)
+        return _Places(of_cells[:, None], sizes.size)
 
     @cached_property
     def several(self) -> np.ndarray:
-        """Whether each level's variable has more than one row."""
-        return self.rows > 1
-
-    @cached_property
-    def width(self) -> np.ndarray:
-        """The number of levels of each level's variable."""
-        return np.repeat(self.net.sizes, self.net.sizes).astype(float)
-
-    @cached_property
-    def cells(self) -> Gather:
-        """The cells of each level."""
-        length = self.net.layout.length
-        places = np.arange(length)
-        return Gather.by_label(self.place, places, self.layout.length, length)
+        """Whether each cell's variable has more than one row."""
+        rows = [len(family) > 1 for family in self.net.families]
+        return np.array(rows)[self.variable.matrix[:, 0]]
 
 
 @functools.lru_cache(maxsize=64)
-def _levels_of(net: BayesNet) -> _Levels:
-    return _Levels(net)
+def _effects_of(net: BayesNet) -> _Effects:
+    return _Effects(net)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _by_level(levels: _Levels, cells: Array) -> Array:
-    """Sums over the cells of each level."""
-    return levels.cells(add, cells, 0)
+def _summed(places: _Places, vector: Array) -> Array:
+    """Sums of the entries of a vector that each cell has."""
+    return take(jnp.append(vector, 0), places.matrix).sum(axis=-1)
 
 
 # The derivative of a gather adds at positions that may be equal, in no fixed order.
 # This one is a gather too.
-_by_level.defvjp(
-    lambda levels, cells: (_by_level(levels, cells), None),
-    lambda levels, _, slope: (take(slope, levels.place),),
+_summed.defvjp(
+    lambda places, vector: (_summed(places, vector), None),
+    lambda places, _, slope: (places.cells(add, slope, 0),),
 )
