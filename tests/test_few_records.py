@@ -118,3 +118,15 @@ def test_a_row_without_records_keeps_its_prior_and_one_record_updates_it():
         for q in (0.025, 0.5, 0.975):
             ours = float(found.quantile(q)["x"]["mean"][g])
             assert ours == pytest.approx(law.ppf(q), abs=0.15 * law.std())
+
+
+def test_draws_that_rounding_leaves_without_coordinates_count_for_nothing(key):
+    """Equal values, and a number of records that is the fewest, up to rounding."""
+    hidden = row_of((1.5, 2.0, 3.5), 0.5)
+    key, key_more = jax.random.split(key)
+    _, totals, n, _ = all_walks(key, hidden, 4, 200, 500)
+    without = _log_at_more(key_more, hidden, totals, n)
+    equal = jnp.array([4 * 0.25, 4 * 0.25**2])
+    totals, n = totals.at[0, :2].set(equal), n.at[0, :2].set(jnp.array([4.0, 2.0]))
+    found = _log_at_more(jax.random.clone(key_more), hidden, totals, n)
+    assert float(found) == pytest.approx(float(without), abs=0.05)

@@ -69,6 +69,17 @@ MUTANTS = (
         (_FEW + "test_draws_are_a_mixture_with_these_probabilities",),
     ),
     Mutant(
+        "branch left out",
+        "leaves: draws without coordinates are in the proposal",
+        _RECORDS,
+        "jnp.isfinite(points).all(axis=1, keepdims=True)",
+        "jnp.ones_like(points[:, :1], bool)",
+        (
+            _FEW
+            + "test_draws_that_rounding_leaves_without_coordinates_count_for_nothing",
+        ),
+    ),
+    Mutant(
         "law changed",
         "leaves: a count is not in the unit of the sums",
         _TOTALS,
