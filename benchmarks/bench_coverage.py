@@ -3,12 +3,16 @@
 `python -m benchmarks.bench_coverage` draws parameters from their prior, records from
 the parameters and releases from the records, many times. It prints how many true values
 are in their intervals: noise-aware ones, and those that take noisy numbers as exact.
+With `--networks DIR`, there are also records of known networks, whose tables no prior
+drew.
 """
 
 import argparse
 import itertools
+import pathlib
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -21,18 +25,22 @@ import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS, HMCGibbs
 
 import dpjax as dp
+from benchmarks.bench_fourier import draw, read
 from dpjax.data import Interval, MixedNet
 from dpjax.data.probabilities import sample_records
 from dpjax.families import NormalInverseGammaParameters, conjugate_posterior
+from dpjax.mechanisms import KNorm
 from dpjax.mechanisms.recipes import recipe_of
+from dpjax.noise.keys import study_key
 from dpjax.posteriors import (
     PlugInPosterior,
+    point_estimate,
     record_updates,
     release_law_of_total,
     total_of,
 )
-from dpjax.privacy import Adjacency
-from dpjax.statistics import Sufficient
+from dpjax.privacy import Adjacency, budget_of
+from dpjax.statistics import Contrasts, Sufficient
 from dpjax.study import combine_synthetic
 
 NET = dp.BayesNet.from_parents(
@@ -55,9 +63,14 @@ def main(arguments=None) -> None:
     parser.add_argument("--releases", type=int, default=500, help="default: 500")
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "1"])
     parser.add_argument("--only", nargs="+", default=[""], help="cases with a word")
+    parser.add_argument("--networks", type=pathlib.Path, help="of asia and sachs")
     options = parser.parse_args(arguments)
+    cases = dict(CASES)
+    for name in ("asia", "sachs") if options.networks else ():
+        case = of_known(options.networks / f"{name}.bif.gz")
+        cases[f"tables of {name}, K-norm noise, prior 1/2"] = case
     for epsilon in options.epsilons:
-        for name, case in CASES.items():
+        for name, case in cases.items():
             if not any(word in name for word in options.only):
                 continue
             rng = np.random.default_rng(7)
@@ -161,6 +174,39 @@ def of_sparse_rows(rng: np.random.Generator, epsilon: Fraction, number: int) -> 
             low, high = (posterior.quantile(q)["x"]["mean"] for q in ENDS)
             hits.append((low <= mean) & (mean <= high))
     return np.array(found[0]), np.array(found[1])
+
+
+def of_known(path: pathlib.Path) -> Callable[..., Hits]:
+    """Probabilities of a known network, which no prior drew, from 1,000 records.
+
+    Those below .02 and above .98 do not count: intervals never contain 0 or 1.
+    """
+    truth = read(path)
+    counted = np.flatnonzero((truth.theta > 0.02) & (truth.theta < 0.98))
+
+    def case(rng: np.random.Generator, epsilon: Fraction, number: int) -> Hits:
+        statistic = Contrasts.of_network(truth.net, "replace-one")
+        mechanism = KNorm.of(statistic, budget_of(epsilon, "replace-one"))
+        seeds = rng.integers(1 << 31, size=2).tolist()
+        exact = jax.vmap(statistic.measure)(draw(truth, number, seeds[0], 1000))
+        noisy = jax.jit(mechanism.sample)(study_key(seeds[1]), exact)
+
+        def covered(posterior: Any) -> jax.Array:
+            ends = ([*posterior.quantile(q).values()] for q in ENDS)
+            low, high = (jnp.concatenate([*map(jnp.ravel, x)])[counted] for x in ends)
+            return (low <= truth.theta[counted]) & (truth.theta[counted] <= high)
+
+        def estimated(values: jax.Array) -> jax.Array:
+            released = dp.Released(values, statistic, mechanism, 1000)
+            return covered(point_estimate(released, 0.5))
+
+        made = dp.Released(noisy, statistic, mechanism, 1000)
+        counts = np.maximum(np.asarray(made.counts()), 0)
+        plain = [PlugInPosterior.from_counts(truth.net, x, 0.5) for x in counts]
+        aware = jax.jit(partial(jax.lax.map, estimated))(noisy)
+        return np.asarray(aware), np.array([covered(x) for x in plain])
+
+    return case
 
 
 def _tables(posterior: Any, key: Any, truth: np.ndarray) -> np.ndarray:
