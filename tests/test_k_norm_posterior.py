@@ -113,3 +113,14 @@ def test_posterior_takes_a_release_with_k_norm_noise():
     assert found.method == "point-estimate"
     assert found.n == pytest.approx(300, abs=60)
     assert dp.posterior(released, method="plug-in").mean().keys() == {*NET.names}
+
+
+def test_a_private_number_of_records_is_estimated_without_bias():
+    """Many tables of few records' noise pull a number with a flat prior down."""
+    statistic = Contrasts.of_network(BAYES, "add-remove")
+    made = KNorm.of(statistic, budget_of("0.3", "add-remove"))
+    _, released = releases(BAYES, made, statistic, 100)
+    found = np.asarray(point_estimate(released, 1.0, steps=50).n)
+    error = found.std() / 10
+    assert error < 5  # of 1,000: 30 fewer would be noticed
+    assert abs(found.mean() - N) < 5 * error

@@ -86,13 +86,30 @@ def test_the_density_and_its_slope_are_those_of_the_definition(rng):
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-4)
 
 
+def test_matched_parameters_have_the_moments_of_all_draws(rng):
+    prior = LogLinearPrior(NET, jnp.full(NET.layout.length, 0.5))
+    unknown = rng.normal(size=(5, prior.size))
+    found = NET.layout.split(prior.matched(jnp.asarray(unknown, float)))
+    drawn = [row_parameters(x) for x in unknown]
+    np.testing.assert_allclose(found[0], 0.5)
+    for name, table in zip("bc", found[1:], strict=True):
+        laws = [x[name].reshape(-1, table.shape[-1]) for x in drawn]
+        for i, own in enumerate(np.reshape(table, laws[0].shape)):
+            rows = [stats.dirichlet(x[i]) for x in laws]
+            means = np.array([row.mean() for row in rows])
+            spread = np.sum([row.var() for row in rows]) / 5 + means.var(axis=0).sum()
+            matched = stats.dirichlet(own.astype(float))
+            np.testing.assert_allclose(matched.mean(), means.mean(axis=0), rtol=1e-4)
+            np.testing.assert_allclose(matched.var().sum(), spread, rtol=1e-4)
+
+
 def test_a_fixed_prior_has_no_unknown_parameters(rng):
     prior = FixedPrior(jnp.full(NET.layout.length, 0.5))
     logs = jnp.asarray(np.log(flat(rows_of(rng, NET))), float)
     none = jnp.zeros(0)
     assert prior.size == 0
     np.testing.assert_allclose(prior.log_prob(logs, none), 0.5 * logs.sum(), rtol=1e-6)
-    assert (prior.cells(none) == prior.centre).all()
+    assert (prior.matched(none[None]) == prior.centre).all()
 
 
 def noiseless(net, counts, stack=()):

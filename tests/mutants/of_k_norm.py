@@ -267,4 +267,15 @@ MUTANTS = (
         'exact_epsilon(x, "split") for x in reversed(split.values())',
         (_SPLIT + "test_each_group_has_its_tables_and_its_budget",),
     ),
+    Mutant(
+        "law changed",
+        "K-norm: a private number of records is 30 too few",
+        "posteriors/estimate/point_estimate.py",
+        "jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)",
+        "jnp.maximum(start[: net.layout.offsets[1]].sum() - 30, 1)",
+        (
+            "tests/test_k_norm_posterior.py::"
+            "test_a_private_number_of_records_is_estimated_without_bias",
+        ),
+    ),
 )

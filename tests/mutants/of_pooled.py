@@ -139,6 +139,16 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "row prior: effects are known after the fit",
+        _ROWS,
+        "within + share.var(axis=0)",
+        "within",
+        (
+            "tests/test_row_prior.py::test_matched_parameters_have_the_moments_of_all_draws",
+        ),
+    ),
+    Mutant(
+        "law changed",
         "row prior: effects have a wide law",
         _ROWS,
         "(effects / _EFFECT) ** 2",

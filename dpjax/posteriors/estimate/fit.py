@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     scale: Float[Array, " m"]  # scale of the Laplace noise, or of normal noise
     prior: RowPrior  # of the rows of all tables
     start: Float[Array, " c"]  # initial counts of all node tables
-    n: Float[Array, " t"]  # numbers of records; initial values if they are not public
+    n: Float[Array, " t"]  # numbers of records, or unbiased estimates of them
     public_n: bool
     weights: Float[Array, " m"] | None = None  # for normal noise: see `NormalNumbers`
 
@@ -66,10 +66,10 @@ class Problem(NamedTuple):
         counts = self.moments.counts
         return number_log_prob(values, mean, variance, self.scale, counts)
 
-    def mean_and_variance(self, tables: Array, n: Array) -> tuple[Array, Array]:
-        """Mean and variance of the exact numbers, given all marginal tables and n."""
+    def mean_and_variance(self, tables: Array) -> tuple[Array, Array]:
+        """Mean and variance of the exact numbers, given all marginal tables."""
         first, second = self.moments.mean(tables), self.moments.second(tables)
-        n = self.of_numbers(n[:, None])
+        n = self.of_numbers(self.n[:, None])
         return n * first, n * (second - (first * first if self.public_n else 0))
 
     def of_numbers(self, values: Array) -> Array:
@@ -82,7 +82,7 @@ class Fit(NamedTuple):
 
     theta: Float[Array, " c"]  # estimated tables
     counts: Float[Array, " c"]  # estimated counts of all node tables
-    n: Float[Array, " t"]  # numbers of records, public or estimated
+    n: Float[Array, " t"]  # those of the problem
     # Root mean square of the evidence bound's gradient at the end, in posterior
     # standard deviations.
     gradient: Float[Array, ""]
@@ -92,29 +92,24 @@ class Fit(NamedTuple):
 def fit(problem: Problem, steps: int) -> Fit:
     """Estimate all tables of a network from releases, in `steps` gradient steps."""
     layout = problem.net.layout
-    (theta, log_n, prior), gradient = _variational(problem, steps)
-    n = problem.n if problem.public_n else jnp.exp(log_n)
-    counts = _expected_counts(problem, theta, n)
-    n = n if problem.public_n else counts[:, : layout.offsets[1]].sum(axis=1)
-    counts = counts.sum(axis=0)
-    updated = prior + counts
-    return Fit(updated / layout.row_sums(updated), counts, n, gradient, prior)
+    theta, unknown, gradient = _variational(problem, steps)
+    counts = _expected_counts(problem, theta).sum(axis=0)
+    updated = jax.vmap(problem.prior.cells)(unknown) + counts[None]
+    theta = (updated / jax.vmap(layout.row_sums)(updated)).mean(axis=0)
+    return Fit(theta, counts, problem.n, gradient, problem.prior.matched(unknown))
 
 
 def _variational(problem: Problem, steps: int):
-    """Posterior means of tables, of log n and prior, and the final gradient's size."""
-    net, prior, log_n = problem.net, problem.prior, jnp.log(problem.n)
+    """Posterior means of tables, draws of unknown parameters, and the last slope."""
+    net, prior = problem.net, problem.prior
     center, width = _initial(problem)
-    noise = jnp.median(problem.scale) ** 2
-    width_n = 1 / jnp.sqrt(1 + problem.n**2 / (problem.n + noise))
-    ends = net.layout.length + np.array([0, log_n.size])
-    factors = multipliers(net.layout.length + log_n.size + prior.size)
+    factors = multipliers(net.layout.length + prior.size)
 
     def place(position, node):
         shift, log_width = position
         move = shift + jnp.exp(log_width) * node
-        logits, of_n, unknown = jnp.split(move, ends)
-        return center + width * logits, log_n + width_n * of_n, _WIDTH * unknown
+        logits, unknown = jnp.split(move, [net.layout.length])
+        return center + width * logits, _WIDTH * unknown
 
     def objective(position, nodes):
         def at(node):
@@ -129,12 +124,11 @@ def _variational(problem: Problem, steps: int):
     still = jnp.zeros((2, factors.size), center.dtype)
     position, average = descend(slope, still, steps)
     nodes = normal_nodes(factors, jnp.uint32(steps), 4 * _PAIRS)
-    logits, log_n, unknown = jax.vmap(partial(place, position))(nodes)
+    logits, unknown = jax.vmap(partial(place, position))(nodes)
     log_theta = jax.vmap(partial(_log_rows, net))(logits)
     theta = jnp.exp(log_theta).mean(axis=0)
     gradient = jnp.sqrt(jnp.mean((average[0] * jnp.exp(position[1])) ** 2))
-    cells = jax.vmap(prior.cells)(unknown).mean(axis=0)
-    return (theta, log_n.mean(axis=0), cells), gradient
+    return theta, unknown, gradient
 
 
 def _initial(problem: Problem) -> tuple[Array, Array]:
@@ -149,22 +143,17 @@ def _initial(problem: Problem) -> tuple[Array, Array]:
     return centered, 1 / jnp.sqrt(centre + information)
 
 
-def _log_posterior(
-    problem: Problem, logits: Array, log_n: Array, unknown: Array
-) -> Array:
+def _log_posterior(problem: Problem, logits: Array, unknown: Array) -> Array:
     """Composite log-posterior density of all coordinates, up to a constant."""
     net = problem.net
     log_theta = _log_rows(net, logits)
-    n = problem.n if problem.public_n else jnp.exp(log_n)
-    mean, variance = problem.mean_and_variance(_expected(net, log_theta), n)
+    mean, variance = problem.mean_and_variance(_expected(net, log_theta))
     law = problem.log_prob(problem.values, mean, variance)
     # Logits of a row are determined up to a constant: `loose` keeps it near 0.
     size = net.layout.row_sums(jnp.ones_like(logits))
     loose = (net.layout.row_sums(logits) / size) ** 2 / size
-    # Flat prior of n in the coordinate log n; for a public n, any proper density.
-    flat = -0.5 * (log_n - jnp.log(n)) ** 2 if problem.public_n else log_n
     prior = problem.prior.log_prob(log_theta, unknown)
-    return law.sum() + prior - 0.5 * loose.sum() + flat.sum()
+    return law.sum() + prior - 0.5 * loose.sum()
 
 
 def _log_rows(net: BayesNet, logits: Array) -> Array:
@@ -196,16 +185,17 @@ def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
     return jax.jvp(tables, (log_theta,), (direction,))[1]
 
 
-def _expected_counts(problem: Problem, theta: Array, n: Array) -> Array:
+def _expected_counts(problem: Problem, theta: Array) -> Array:
     """Estimated counts of all node tables, (t, c), given releases and probabilities.
 
     The estimate is linear in the residuals, with the covariance of the numbers under
     the network and the variances from `_effective_noise`. Numbers of different tables
     of records are independent.
     """
-    net, log_theta, observe = problem.net, jnp.log(theta), problem.moments.mean
+    net, n, observe = problem.net, problem.n, problem.moments.mean
+    log_theta = jnp.log(theta)
     tables = expected_tables(net.layout, log_theta)
-    mean, variance = problem.mean_and_variance(tables, n)
+    mean, variance = problem.mean_and_variance(tables)
     noise = _effective_noise(problem, mean, variance)
 
     def spread_one(vector, n):

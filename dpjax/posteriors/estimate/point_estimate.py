@@ -60,7 +60,8 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     released numbers. `sample` and `log_prob` use this distribution, and are inaccurate
     where it is wide. `sd` and `quantile` take each probability to have a beta
     distribution, whose mean is the estimate and whose weight follows from the
-    information; they are exact where the noise leaves nothing of the data.
+    information; they are exact where the noise leaves nothing of the data and the prior
+    is known. With a hierarchical prior, they are too small.
 
     Args:
         released: the release.
@@ -115,13 +116,13 @@ def point_estimate(
         released: noisy counts or Fourier coefficients of a network, by
             `DiscreteLaplace`, `SplitLaplace`, `Laplace` or `KNorm`. Releases stacked
             along leading axes are estimated together. If the number of records is
-            private, it is estimated too, with a flat prior.
+            private, the totals of the tables estimate it by least squares.
         prior: Dirichlet parameter of all cells, > 0; or a dictionary from variable name
             to a table of parameters; or "hierarchical": the rows of each variable with
             parents are near a row that is log-linear in the parents' levels, whose
             effects, and how near the rows are, the release itself makes likely. Then
-            the `prior` of the result, with which `update` goes on, has the expected
-            parameters.
+            the `prior` of the result, with which `update` goes on, has the parameters
+            of Dirichlet rows with the same means and variances.
         steps: number of gradient steps, at least 1.
 
     Privacy:
@@ -230,7 +231,7 @@ def _fit(
 
 
 def number_of(net: BayesNet, start: Array, n: Scalar | None) -> Float[Array, ""]:
-    """Return the public number of records, or that of consistent counts."""
+    """Return the public number of records, or its unbiased estimate, at least 1."""
     if n is None:
         return jnp.maximum(start[: net.layout.offsets[1]].sum(), 1)
     return jnp.maximum(jnp.asarray(n, float), 1e-3)

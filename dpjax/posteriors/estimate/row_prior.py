@@ -42,6 +42,10 @@ class FixedPrior(NamedTuple):
         """Return the Dirichlet parameter of every cell."""
         return self.centre
 
+    def matched(self, unknown: Array) -> Float[Array, " c"]:
+        """Return the same for draws of no parameters."""
+        return self.centre
+
 
 class LogLinearPrior(NamedTuple):
     r"""Dirichlet rows around means that are log-linear in the levels of the parents.
@@ -90,6 +94,22 @@ class LogLinearPrior(NamedTuple):
         share = mean / layout.row_sums(mean)
         sums = layout.row_sums(self.centre) * jnp.exp(_summed(effects.variable, logs))
         return jnp.where(effects.several, sums * share, self.centre)
+
+    def matched(self, unknown: Float[Array, "draws u"]) -> Float[Array, " c"]:
+        """Return Dirichlet parameters for draws of the unknown parameters.
+
+        Rows with these parameters have the means of rows with those of the draws, and
+        the same sums of variances.
+        """
+        row_sums = self.net.layout.row_sums
+        alpha = jax.vmap(self.cells)(unknown)
+        total = jax.vmap(row_sums)(alpha)
+        share = alpha / total
+        mean = share.mean(axis=0)
+        within = (share * (1 - share) / (total + 1)).mean(axis=0)
+        variance = row_sums(within + share.var(axis=0))
+        sums = row_sums(mean * (1 - mean)) / variance - 1
+        return jnp.where(_effects_of(self.net).several, sums * mean, self.centre)
 
 
 RowPrior = FixedPrior | LogLinearPrior
