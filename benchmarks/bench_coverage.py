@@ -63,7 +63,9 @@ def main(arguments=None) -> None:
     parser.add_argument("--releases", type=int, default=500, help="default: 500")
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "1"])
     parser.add_argument("--only", nargs="+", default=[""], help="cases with a word")
-    parser.add_argument("--networks", type=pathlib.Path, help="of asia and sachs")
+    parser.add_argument(
+        "--networks", type=pathlib.Path, help="folder of asia.bif.gz and sachs.bif.gz"
+    )
     options = parser.parse_args(arguments)
     cases = dict(CASES)
     for name in ("asia", "sachs") if options.networks else ():

@@ -26,7 +26,7 @@ def add(commands) -> None:
     command.common("--target", required=True)
     command.common(
         "--prior",
-        more=", or hierarchical: effects of parents are learned, near which rows are; "
+        more=", or hierarchical: how rows depend on parents is learned; "
         "samples have a prior of their own",
         type=_prior,
     )

@@ -94,13 +94,17 @@ def fit(problem: Problem, steps: int) -> Fit:
     layout = problem.net.layout
     theta, unknown, gradient = _variational(problem, steps)
     counts = _expected_counts(problem, theta).sum(axis=0)
-    updated = jax.vmap(problem.prior.cells)(unknown) + counts[None]
-    theta = (updated / jax.vmap(layout.row_sums)(updated)).mean(axis=0)
-    return Fit(theta, counts, problem.n, gradient, problem.prior.matched(unknown))
+
+    def updated(alpha: Array) -> Array:
+        return (alpha + counts) / layout.row_sums(alpha + counts)
+
+    prior = problem.prior
+    theta = prior.average(updated, unknown)
+    return Fit(theta, counts, problem.n, gradient, prior.matched(unknown))
 
 
 def _variational(problem: Problem, steps: int):
-    """Posterior means of tables, draws of unknown parameters, and the last slope."""
+    """Mean tables, draws of unknown parameters, and the size of the last gradient."""
     net, prior = problem.net, problem.prior
     center, width = _initial(problem)
     factors = multipliers(net.layout.length + prior.size)

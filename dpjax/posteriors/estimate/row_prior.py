@@ -6,6 +6,7 @@ A prior may have unknown parameters, which are further coordinates of a fit.
 __all__ = ["FixedPrior", "LogLinearPrior", "RowPrior"]
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -38,12 +39,12 @@ class FixedPrior(NamedTuple):
         """Return the log-density of the logits of all rows, up to a constant."""
         return (self.centre * log_theta).sum()
 
-    def cells(self, unknown: Array) -> Float[Array, " c"]:
-        """Return the Dirichlet parameter of every cell."""
-        return self.centre
+    def average(self, function: Callable[[Array], Array], unknown: Array) -> Array:
+        """Return a function of the Dirichlet parameters of all cells."""
+        return function(self.centre)
 
     def matched(self, unknown: Array) -> Float[Array, " c"]:
-        """Return the same for draws of no parameters."""
+        """Return the Dirichlet parameters of all cells."""
         return self.centre
 
 
@@ -94,6 +95,12 @@ class LogLinearPrior(NamedTuple):
         share = mean / layout.row_sums(mean)
         sums = layout.row_sums(self.centre) * jnp.exp(_summed(effects.variable, logs))
         return jnp.where(effects.several, sums * share, self.centre)
+
+    def average(
+        self, function: Callable[[Array], Array], unknown: Float[Array, "draws u"]
+    ) -> Array:
+        """Return the mean over all draws of a function of `cells`."""
+        return jax.vmap(lambda x: function(self.cells(x)))(unknown).mean(axis=0)
 
     def matched(self, unknown: Float[Array, "draws u"]) -> Float[Array, " c"]:
         """Return Dirichlet parameters for draws of the unknown parameters.
