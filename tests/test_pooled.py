@@ -12,7 +12,7 @@ import dpjax as dp
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import point_estimate, pooled_estimate
 from dpjax.privacy import PureDP
-from dpjax.statistics import MarginalContrasts, NetworkCounts
+from dpjax.statistics import MarginalContrasts, MarginalCounts, NetworkCounts
 from dpjax.statistics.joined_moments import JoinedMoments
 from tests.helpers.networks import measure, random_records, tables
 
@@ -135,6 +135,30 @@ def test_two_releases_are_more_precise_than_one(records, key):
     )
     assert two < 0.85 * one
     assert two < 1.25 * wanted
+
+
+def test_a_private_number_of_records_is_the_least_squares_one_of_all_releases(rng):
+    """That of one joint table for all released numbers, weighted by their noise."""
+    pair = MarginalCounts.of_tables(NET.schema, [["a", "b"]])
+    joint, made, seen, deviations = np.eye(12, dtype=np.float32), [], [], []
+    places = np.indices((2, 3, 2)).reshape(3, -1).T.astype(np.uint8)
+    for statistic, epsilon in (
+        (NetworkCounts(NET), 1.0),
+        (NetworkCounts(APART), 0.3),
+        (pair, 2.0),
+    ):
+        noise = Laplace(jnp.asarray(epsilon), statistic.sensitivity("add-remove"))
+        exact = np.stack([measure(statistic, jnp.asarray(x[None])) for x in places])
+        values = exact.sum(axis=0) * 50 + rng.laplace(0, 30, statistic.length)
+        made.append(dp.Released(jnp.asarray(values, float), statistic, noise, None))
+        seen.append(exact.T @ joint)
+        deviations.append(np.full(statistic.length, float(noise.scale)))
+    weights = 1 / np.concatenate(deviations)
+    values = np.concatenate([x.values for x in made])
+    matrix = np.concatenate(seen) * weights[:, None]
+    solved = np.linalg.lstsq(matrix, values * weights, rcond=None)[0]
+    found = pooled_estimate(made, disjoint=False, steps=1).n
+    np.testing.assert_allclose(found, [solved.sum()], rtol=1e-4)
 
 
 def test_mechanisms_may_differ_and_tables_be_parts(records):

@@ -11,7 +11,7 @@ import pytest
 from dpjax._documents import canonical_json
 
 from .recorded import cases
-from .recorded.results import assert_same, recorded, summary
+from .recorded.results import CLOSE, assert_same, recorded, summary
 
 SLOW = {
     *cases.THOROUGH,
@@ -45,7 +45,9 @@ def test_an_old_release_is_verified_and_saved_with_all_that_it_states(name, tmp_
 
 @pytest.mark.parametrize("name", marked(cases.ALL))
 def test_the_posterior_of_an_old_release_is_the_same(name):
-    assert_same(summary(cases.mean(name)), recorded("means")[name])
+    # 200 steps of a fit enlarge how a program rounds, which depends on the processor.
+    close = 3e-4 if name.startswith("learned-pairs") else CLOSE
+    assert_same(summary(cases.mean(name)), recorded("means")[name], close)
 
 
 @pytest.mark.relaxed

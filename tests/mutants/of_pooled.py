@@ -10,6 +10,9 @@ _HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
 _ROWS = "posteriors/estimate/row_prior.py"
 _IN = "tests/test_pooled.py::"
+_NUMBER = (
+    _IN + "test_a_private_number_of_records_is_the_least_squares_one_of_all_releases"
+)
 _ONE = _IN + "test_without_noise_records_count_once_in_one_table"
 _FAMILIES = "tests/test_several_families.py::"
 _COIN = _FAMILIES + "test_a_coin_in_several_tables_is_the_sum_over_all_hidden_counts"
@@ -66,6 +69,22 @@ MUTANTS = (
         "sums = matmul(in_table.T, sizes)",
         "sums = jnp.ones_like(matmul(in_table.T, sizes)) * n.sum()",
         (_APART,),
+    ),
+    Mutant(
+        "law changed",
+        "pooled: a private number is that of the first release",
+        "posteriors/estimate/pooled.py",
+        "jnp.sum(weights * jnp.stack(estimates))",
+        "estimates[0] + 0 * jnp.sum(weights)",
+        (_NUMBER,),
+    ),
+    Mutant(
+        "law changed",
+        "pooled: a private number is the unweighted mean",
+        "posteriors/estimate/pooled.py",
+        "precisions.append(1 / jnp.sum((along * scale) ** 2))",
+        "precisions.append(1 / jnp.sum((along * scale) ** 0))",
+        (_NUMBER,),
     ),
     Mutant(
         "branch left out",

@@ -1,6 +1,6 @@
 """Results as JSON: integers by their hash, other numbers to a few digits."""
 
-__all__ = ["assert_same", "recorded", "save", "summary"]
+__all__ = ["CLOSE", "assert_same", "recorded", "save", "summary"]
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from .cases import HERE
 
-_CLOSE = 1e-5
+CLOSE = 1e-5
 
 
 def summary(result):
@@ -43,18 +43,18 @@ def save(name, results):
     path.write_text(f"{text}\n", "utf-8")
 
 
-def assert_same(found, wanted):
-    """The same entries; floats within 1e-5."""
+def assert_same(found, wanted, close=CLOSE):
+    """The same entries; floats within `close`."""
     if isinstance(wanted, dict):
         assert sorted(found) == sorted(wanted)
         for name, entry in wanted.items():
-            assert_same(found[name], entry)
+            assert_same(found[name], entry, close)
     elif isinstance(wanted, list) and any(isinstance(x, float) for x in wanted):
-        np.testing.assert_allclose(found, wanted, rtol=_CLOSE, atol=_CLOSE / 10)
+        np.testing.assert_allclose(found, wanted, rtol=close, atol=close / 10)
     elif isinstance(wanted, list):
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
-            assert_same(one, other)
+            assert_same(one, other, close)
     else:
         assert found == wanted
 

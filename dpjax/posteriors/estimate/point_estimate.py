@@ -248,14 +248,18 @@ def _network(statistic: TableStatistic) -> BayesNet:
 
 
 def consistent_counts(
-    statistic: TableStatistic, values: Array, scale: Array, n: Scalar | None
+    statistic: TableStatistic,
+    values: Array,
+    scale: Array,
+    n: Scalar | None,
+    nonnegative: bool = True,
 ) -> Float[Array, " c"]:
-    """Return consistent counts of a network's tables, to start a fit."""
-    layout = statistic.measured
+    """Return consistent counts of the tables of a statistic, to start a fit."""
+    layout, found = statistic.measured, partial(project, nonnegative=nonnegative)
     if layout is None:
-        return project(statistic.layout, statistic.tables(values, n), n)
+        return found(statistic.layout, statistic.tables(values, n), n)
     precision = scale[np.asarray(layout.offsets[:-1])] ** -2
-    return statistic.tables(project(layout, values, n, precision=precision))
+    return statistic.tables(found(layout, values, n, precision=precision))
 
 
 def _estimate(

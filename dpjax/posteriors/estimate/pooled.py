@@ -24,7 +24,6 @@ from dpjax.posteriors.estimate.fit import Fit, Problem, fit
 from dpjax.posteriors.estimate.point_estimate import (
     Numbers,
     consistent_counts,
-    number_of,
     numbers_of,
 )
 from dpjax.posteriors.estimate.row_prior import FixedPrior, LogLinearPrior
@@ -32,11 +31,11 @@ from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.priors import Prior, flat_prior, is_hierarchical
 from dpjax.posteriors.several import Tables, cost_of, tables_of
 from dpjax.privacy import Guarantee
-from dpjax.releases.candidates import expected_records
-from dpjax.releases.released import Released
+from dpjax.releases.released import Released, consistent
 from dpjax.statistics import TableStatistic
 from dpjax.statistics.joined_moments import JoinedMoments
-from dpjax.tables.counts import count_batches
+from dpjax.tables.layout import TableLayout
+from dpjax.tables.marginals import expected_tables
 
 
 class PooledEstimate(NormalEstimate):
@@ -200,21 +199,30 @@ def _estimate(
 ) -> PooledEstimate:
     spec, numbers = _numbers(tables, net)
     every = [[(x.values, _scale(x), x.n) for x in found] for found in tables]
-    every = every, [_expected_counts(found, net) for found in tables]
+    every = every, [_expected_shares(found, net) for found in tables]
     given = jax.tree.map(partial(jnp.asarray, dtype=float), every)
     found = _fit(spec, net, _joined(numbers), given, prior, steps, learned)
     result = net, tables, found.prior, found.n, found.gradient
     return PooledEstimate(found.theta, *result, steps)
 
 
-def _expected_counts(found: Sequence[Released], net: BayesNet) -> np.ndarray | None:
-    """Counts that an earlier release lets expect, unless all tables are released."""
+def _expected_shares(found: Sequence[Released], net: BayesNet) -> Array | None:
+    """Tables that an earlier release lets expect, unless all tables are released."""
     if any(_has_families(one.counted.network, net) for one in found):
         return None
     last = next(one for one in found if _has_families(one.network, net))
     assert last.learned is not None
-    drawn, n = expected_records(last.learned.earlier)
-    return count_batches([drawn], net.layout) * (n / len(drawn))
+    earlier = last.learned.earlier
+    counts = jnp.asarray(consistent(earlier), float) + 1
+    return _marginals(net.layout, earlier.net.layout, counts)
+
+
+@partial(jax.jit, static_argnames=("wanted", "layout"))
+def _marginals(wanted: TableLayout, layout: TableLayout, counts: Array) -> Array:
+    """Tables of other variables under the network that has these counts."""
+    both = TableLayout(wanted.sizes, (*wanted.groups, *layout.groups))
+    factors = jnp.zeros(wanted.length, counts.dtype), jnp.log(layout.normalise(counts))
+    return expected_tables(both, jnp.concatenate(factors))[: wanted.length]
 
 
 def _scale(released: Released) -> Array:
@@ -240,14 +248,36 @@ def _fit(spec: _Spec, net, numbers, given, prior, steps, learned) -> Fit:
 
 def _starts(spec: _Spec, net: BayesNet, given) -> Iterator[tuple[Array, Array]]:
     """Consistent counts of each table of records, and its number of records."""
-    for statistics, found, expected in zip(spec.statistics, *given, strict=True):
+    for statistics, found, shares in zip(spec.statistics, *given, strict=True):
+        *_, n = found[0]
+        number = _number_of(statistics, found) if n is None else jnp.maximum(n, 1e-3)
         counts, precisions = [], []
         for statistic, (values, scale, n) in zip(statistics, found, strict=True):
             if _has_families(statistic.network, net):
                 counts.append(consistent_counts(statistic, values, scale, n))
                 precisions.append(1 / jnp.median(scale) ** 2)
-        start = expected
-        if counts:
-            shares = jnp.stack(precisions) / sum(precisions)
-            start = jnp.sum(shares[:, None] * jnp.stack(counts), axis=0)
-        yield start, number_of(net, start, found[0][2])
+        if not counts:
+            yield shares * number, number
+            continue
+        weights = jnp.stack(precisions) / sum(precisions)
+        yield jnp.sum(weights[:, None] * jnp.stack(counts), axis=0), number
+
+
+def _number_of(statistics: Sequence[TableStatistic], found) -> Float[Array, ""]:
+    """Least-squares estimate of a private number of records, at least 1.
+
+    It is linear in the released numbers, and so has no bias: the mean of the estimates
+    of all releases, weighted by their precisions.
+    """
+    estimates, precisions = [], []
+    for statistic, (values, scale, n) in zip(statistics, found, strict=True):
+
+        def estimate(values, statistic=statistic, scale=scale, n=n):
+            linear = consistent_counts(statistic, values, scale, n, nonnegative=False)
+            return linear[: statistic.layout.offsets[1]].sum()
+
+        number, along = jax.value_and_grad(estimate)(values)
+        estimates.append(number)
+        precisions.append(1 / jnp.sum((along * scale) ** 2))
+    weights = jnp.stack(precisions) / sum(precisions)
+    return jnp.maximum(jnp.sum(weights * jnp.stack(estimates)), 1)
