@@ -679,7 +679,8 @@ def test_a_plan_is_for_a_person(key, monkeypatch):
         found = every(net, n, epsilon, adjacency, prior)
         return {name: found[name] for name in ("non-private", "laplace")}
 
-    monkeypatch.setattr(module, "errors_of", lambda *_: np.zeros((2, 3)))
+    errors = np.zeros((2, 3))
+    monkeypatch.setattr(module, "errors_of_each", lambda *x: [errors] * len(x[2]))
     monkeypatch.setattr(module, "_candidates", candidates)
     monkeypatch.setattr(module, "of_recipe", of_recipe)
     planned = dp.plan(

@@ -7,7 +7,7 @@ from them, and a release by each mechanism.
 __all__ = ["plan"]
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -53,7 +53,7 @@ from dpjax.study.experiments.learners import (
 from dpjax.study.family_plan import family_outlooks
 from dpjax.study.mixed_plan import BINS, MixedData, leaf_outlooks
 from dpjax.study.outlooks import NON_PRIVATE, Outlook, Plan
-from dpjax.study.simulated import Simulated, errors_of, simulated
+from dpjax.study.simulated import Simulated, errors_of_each, simulated
 
 _ESTIMATES = {
     "": "plug-in",
@@ -167,11 +167,12 @@ def _network_outlooks(
     data: Simulated,
     candidates: dict[str, tuple[TableLearner, dict]],
 ) -> list[Outlook]:
-    outlooks = []
-    for name, (learner, choices) in candidates.items():
-        errors = errors_of(jr.clone(key), net, learner, data)
-        outlooks.append(Outlook.of(name, errors, net.names, choices, learner.sampled))
-    return _ordered(outlooks)
+    found = errors_of_each(key, net, [x for x, _ in candidates.values()], data)
+    errors = dict(zip(candidates, found, strict=True))
+    return _ordered(
+        Outlook.of(name, errors[name], net.names, choices, learner.sampled)
+        for name, (learner, choices) in candidates.items()
+    )
 
 
 def _mixed_outlooks(
@@ -198,12 +199,11 @@ def _mixed_outlooks(
         if name.startswith("laplace")
     }
     found = _network_outlooks(key_noise, data.binned, data.tables, in_bins)
-    return _ordered(
-        [*leaf_outlooks(jr.clone(key_noise), data, budget, prior, recipes), *found]
-    )
+    leaves = leaf_outlooks(jr.clone(key_noise), data, budget, prior, recipes)
+    return _ordered([*leaves, *found])
 
 
-def _ordered(outlooks: list[Outlook]) -> list[Outlook]:
+def _ordered(outlooks: Iterable[Outlook]) -> list[Outlook]:
     """Sort outlooks by expected divergence, with the non-private one last."""
     return sorted(outlooks, key=lambda x: (x.name == NON_PRIVATE, x.divergence))
 

@@ -1,9 +1,12 @@
 """Tables and records simulated for a plan, and errors of tables learned from them."""
 
-__all__ = ["Simulated", "errors_of", "row_errors", "simulated"]
+__all__ = ["Simulated", "errors_of_each", "row_errors", "simulated"]
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,6 +15,7 @@ import jax.random as jr
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float
 
+from dpjax._platforms import sizes_here
 from dpjax._types import Cells, Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.probabilities import sample_records
@@ -66,18 +70,32 @@ def row_weights(key: Key, net: BayesNet, truth: Cells) -> Cells:
     return net.layout.row_sums(fresh.astype(float)) / _FRESH
 
 
+def errors_of_each(
+    key: Key, net: BayesNet, learners: Sequence[TableLearner], data: Simulated
+) -> list[Float[Array, "repeats e"]]:
+    """Simulate learners, with one key for all, and return the errors of `row_errors`.
+
+    Their programs take long to compile, and so are compiled side by side.
+    """
+    program: Any = _errors_of
+    given = [(jr.clone(key), net, learner, data) for learner in learners]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        programs = [pool.submit(program.lower(*x).compile) for x in given]
+        return [y.result()(*x) for x, y in zip(given, programs, strict=True)]
+
+
 @eqx.filter_jit  # learners that differ only in numbers share a program
-def errors_of(
+def _errors_of(
     key: Key, net: BayesNet, learner: TableLearner, data: Simulated
 ) -> Float[Array, "repeats e"]:
-    """Simulate a learner in each repeat, and return the errors of `row_errors`."""
-
-    def one(each):
-        key, truth, counts, weights = each
+    def one(given):
+        key, truth, counts, weights = given
         return row_errors(net, truth, weights, learner.fit(key, counts))
 
+    # On a CPU, a program for one repeat compiles sooner and takes as much time.
+    at_once = _AT_ONCE if sizes_here().whole else None
     keys = jr.split(key, len(data.truth))
-    return jax.lax.map(one, (keys, *data), batch_size=_AT_ONCE)
+    return jax.lax.map(one, (keys, *data), batch_size=at_once)
 
 
 @partial(jax.jit, static_argnums=0)
