@@ -13,6 +13,7 @@ from scipy import special, stats
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import point_estimate, point_estimate_of
+from dpjax.posteriors.estimate.curvature import NormalLogits
 from dpjax.posteriors.estimate.normal_update import posterior_noise
 from dpjax.posteriors.estimate.number_law import laplace_variance, number_log_prob
 from dpjax.releases.released import Released
@@ -347,6 +348,30 @@ def test_updates_are_counts_in_the_prior(rng):
     )
     again = point_estimate(released, prior, steps=STEPS)
     np.testing.assert_allclose(updated.theta, again.theta, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        ([0.03, 0.97], [0.5, 0.5, 0.2, 0.8]),
+        ([0.6, 0.37, 0.03], [0.02, 0.98, 0.9, 0.1, 0.4, 0.6]),
+    ],
+)
+@pytest.mark.parametrize("deviation", [0.3, 1.5])
+def test_tables_are_drawn_with_their_means_and_deviations(tables, deviation, rng, key):
+    """Also where a level is rare and little is known, so that its law is skewed."""
+    theta = jnp.asarray(np.concatenate(tables), float)
+    size = len(tables[0])
+    levels = {"a": list(range(size)), "b": [0, 1]}
+    net = BayesNet.from_parents(levels, {"a": [], "b": ["a"]})
+    root = rng.normal(0, 0.3, (theta.size, theta.size)) + np.eye(theta.size)
+    root = jnp.asarray(root * deviation, theta.dtype)
+    law = NormalLogits(net, theta, root @ root.T)
+    drawn = np.asarray(jax.vmap(law.draw)(jr.split(key, 100_000)), np.float64)
+    mean, sd = drawn.mean(axis=0), drawn.std(axis=0)
+    # The error of averages over nodes, and five standard errors of a mean of draws.
+    np.testing.assert_array_less(np.abs(mean - theta), (0.03 + 5 / 100_000**0.5) * sd)
+    np.testing.assert_allclose(sd[size:], law.sd()[size:], rtol=0.05)
 
 
 @pytest.mark.thorough

@@ -106,7 +106,6 @@ def conjugate(name):
 
 
 CHAINS = {"chains": 2, "warmup": 40}
-WIDE = "wide point-estimate"  # its deviations and quantiles are not those of its draws
 MAKE = {
     "plug-in": lambda: posteriors.plug_in_posterior(of_network(TINY["chain"])),
     "exact": lambda: posteriors.exact_posterior(of_network(TINY["chain"])),
@@ -114,7 +113,9 @@ MAKE = {
     "point-estimate": lambda: posteriors.point_estimate(
         of_network(TINY["two roots"], 2000), steps=60
     ),
-    WIDE: lambda: posteriors.point_estimate(of_network(TINY["two roots"]), steps=60),
+    "wide point-estimate": lambda: posteriors.point_estimate(
+        of_network(TINY["two roots"]), steps=60
+    ),
     "separate-tables": lambda: posteriors.separate_tables(
         of_network(TINY["collider"]), steps=60
     ),
@@ -156,7 +157,7 @@ KINDS = [
     for name in MAKE
 ]
 NETWORKS = ["plug-in", "exact", "exact-tree", "point-estimate", "gibbs", "normal"]
-NETWORKS += [WIDE, "separate-tables", "random-field"]
+NETWORKS += ["wide point-estimate", "separate-tables", "random-field"]
 NETWORKS += ["samples of tables", "weighted tables"]
 
 
@@ -215,9 +216,7 @@ def test_every_posterior_is_shown_without_its_numbers(name):
         assert made(name).method in shown
 
 
-@pytest.mark.parametrize(
-    "name", every(*(x for x in MAKE if "weighted" not in x and x != WIDE))
-)
+@pytest.mark.parametrize("name", every(*(x for x in MAKE if "weighted" not in x)))
 def test_quantiles_rise_and_split_the_draws_as_they_say(name):
     found, levels = made(name), (0.2, 0.5, 0.8)
     cuts = [by_name(found.quantile(q)) for q in levels]
@@ -235,7 +234,7 @@ def test_quantiles_rise_and_split_the_draws_as_they_say(name):
             found.quantile(q)
 
 
-@pytest.mark.parametrize("name", every(*(x for x in MAKE if x != WIDE)))
+@pytest.mark.parametrize("name", every(*MAKE))
 def test_means_and_deviations_are_those_of_the_draws(name):
     found = made(name)
     means, deviations = by_name(found.mean()), by_name(found.sd())
@@ -278,7 +277,9 @@ def test_densities_of_tables_are_those_of_the_draws(name):
     check_mean_of_one(jax.lax.map(ratio, draws(name)))
 
 
-@pytest.mark.parametrize("name", every("point-estimate", WIDE, "gibbs"))
+@pytest.mark.parametrize(
+    "name", every("point-estimate", "wide point-estimate", "gibbs")
+)
 def test_densities_of_tables_integrate_to_one(name, key):
     """Under a wide r, the expectation of p / r is 1."""
     found = made(name)

@@ -10,6 +10,10 @@ _HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
 _ROWS = "posteriors/estimate/row_prior.py"
 _IN = "tests/test_pooled.py::"
+_DRAWN = (
+    "tests/test_point_estimate.py::"
+    "test_tables_are_drawn_with_their_means_and_deviations"
+)
 _NUMBER = (
     _IN + "test_a_private_number_of_records_is_the_least_squares_one_of_all_releases"
 )
@@ -69,6 +73,22 @@ MUTANTS = (
         "sums = matmul(in_table.T, sizes)",
         "sums = jnp.ones_like(matmul(in_table.T, sizes)) * n.sum()",
         (_APART,),
+    ),
+    Mutant(
+        "law changed",
+        "estimates: drawn logits have those of the estimate as mean",
+        _CURVATURE,
+        "center = center + jnp.log(theta) - jnp.log(mean)",
+        "center = center + 0 * jnp.log(mean)",
+        (_DRAWN,),
+    ),
+    Mutant(
+        "law changed",
+        "estimates: drawn logits have the variances of a linear law",
+        _CURVATURE,
+        "factor * (wanted / found) ** 0.25",
+        "factor * (wanted / found) ** 0",
+        (_DRAWN,),
     ),
     Mutant(
         "law changed",

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
@@ -18,9 +19,13 @@ from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import NetworkPosterior
+from dpjax.posteriors.estimate.descent import multipliers, normal_nodes
 from dpjax.posteriors.estimate.normal_update import normal_update, posterior_noise
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
+
+_PAIRS, _STEPS = 1024, 30  # of opposite nodes; of the iteration
+_LEAST = 1e-12  # of the variance of a cell of one record, where it is a divisor
 
 
 @partial(jax.jit, static_argnums=(0, 1, 8))
@@ -75,14 +80,19 @@ def covariance(
 
 
 class NormalLogits(eqx.Module):
-    """Distribution of tables whose logits are normal with those of `theta` as mean.
+    """Distribution of tables whose logits are normal, and whose mean is `theta`.
 
-    `theta` is the vector of all probabilities, in the order of `net.layout`.
+    `theta` is the vector of all probabilities, in the order of `net.layout`. The
+    standard deviations and quantiles of one probability are those of a beta
+    distribution. The logits have the given covariance, times the square of a factor for
+    each row, and a mean, with which a row of drawn probabilities has the mean `theta`
+    and, on average, these variances. Logits with those of `theta` as mean would have
+    another mean of probabilities: larger ones for rare levels.
     """
 
     net: BayesNet = eqx.field(static=True)
     theta: Float[Array, " c"]
-    covariance: Float[Array, "c c"]  # covariance of all logits
+    covariance: Float[Array, "c c"]  # covariance of all logits, before the factors
 
     @jax.jit
     def weight(self) -> Float[Array, " c"]:
@@ -106,11 +116,9 @@ class NormalLogits(eqx.Module):
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
         """Draw all tables once, in the order of `net.layout`."""
-        layout, root = self.net.layout, jnp.linalg.cholesky(self.covariance)
+        center, root = self._matched()
         noise = jr.normal(key, self.theta.shape, self.theta.dtype)
-        moved = jnp.log(self.theta) + matmul(root, noise)
-        powers = jnp.exp(moved - layout.row_maxima(moved))
-        return powers / layout.row_sums(powers)
+        return self._rows(center + matmul(root, noise))
 
     @jax.jit
     def log_prob(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
@@ -119,16 +127,70 @@ class NormalLogits(eqx.Module):
         The logs of the ratios of probabilities to the last one in their row are normal.
         The Jacobian of a row of probabilities $\theta_k$ is $1 / \prod_k \theta_k$.
         """
-        rows = self.net.layout.rows
+        rows, (center, root) = self.net.layout.rows, self._matched()
         last = np.diff(rows, append=-1) != 0
         ratios = np.eye(last.size)[~last]
         ratios[np.arange(len(ratios)), np.flatnonzero(last)[rows[~last]]] = -1
         ratios = jnp.asarray(ratios, theta.dtype)
-        root = jnp.linalg.cholesky(matmul(matmul(ratios, self.covariance), ratios.T))
-        moved = matmul(ratios, jnp.log(theta / self.theta))
+        spread = matmul(ratios, root)
+        root = jnp.linalg.cholesky(matmul(spread, spread.T))
+        moved = matmul(ratios, jnp.log(theta) - center)
         off = solve_triangular(root, moved, lower=True)
         volume = jnp.log(jnp.diagonal(root)).sum() + jnp.log(theta).sum()
         return -matmul(off, off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
+
+    def _matched(self) -> tuple[Float[Array, " c"], Float[Array, "c c"]]:
+        """Mean of the logits of draws, and a root of their covariance.
+
+        Both are found by fixed-point iteration, in which the moments of a row are
+        averages over nodes of a low-discrepancy sequence.
+        """
+        layout = self.net.layout
+        rows, theta = np.asarray(layout.rows), self.theta
+        places = np.arange(rows.size) - np.searchsorted(rows, rows)
+        factors = multipliers(max(self.net.sizes))[places]
+        nodes, weights = self._wide(normal_nodes(factors, jnp.uint32(0), _PAIRS))
+        own = jnp.linalg.cholesky(self.covariance * _together(self.net, theta))
+        off = matmul(nodes, self._centered(own).T)
+        most, tiny = theta * (1 - theta), jnp.finfo(theta.dtype).tiny
+
+        def spread(shares):
+            """Variance of the logit, as for a log-normal variable, of a row's cells."""
+            return jnp.log1p(layout.row_sums(shares) / layout.row_sums(most))
+
+        wanted = spread(1 / (1 + self.weight()))
+
+        def improve(_, state):
+            center, factor = state
+            drawn = jax.vmap(self._rows)(center[None] + factor[None] * off)
+            mean = jnp.maximum((weights * drawn).sum(axis=0), tiny)
+            variances = (weights * (drawn - mean[None]) ** 2).sum(axis=0)
+            shares = variances * most / jnp.maximum(mean * (1 - mean), _LEAST) ** 2
+            center = center + jnp.log(theta) - jnp.log(mean)
+            found = jnp.maximum(spread(shares), tiny)
+            return center, factor * (wanted / found) ** 0.25
+
+        start = jnp.log(theta), jnp.ones_like(theta)
+        center, factor = lax.fori_loop(0, _STEPS, improve, start)
+        root = self._centered(jnp.linalg.cholesky(self.covariance))
+        return center, factor[:, None] * root
+
+    def _wide(self, nodes: Array) -> tuple[Array, Array]:
+        """Nodes of a wider law, and their weights: tails decide about rare levels."""
+        sums = jax.vmap(self.net.layout.row_sums)
+        more = 2 / sums(jnp.ones_like(nodes))
+        weights = jnp.exp(-more / 2 * sums(nodes**2))
+        return nodes * jnp.sqrt(1 + more), weights / weights.sum(axis=0)[None]
+
+    def _centered(self, root: Array) -> Array:
+        """Subtract the mean of the logits of a row, on which nothing depends."""
+        together = _together(self.net, root)
+        return root - matmul(together, root) / together.sum(axis=1)[:, None]
+
+    def _rows(self, logits: Array) -> Array:
+        layout = self.net.layout
+        powers = jnp.exp(logits - layout.row_maxima(logits))
+        return powers / layout.row_sums(powers)
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
         """The q-quantile of each probability, of a beta distribution."""
