@@ -103,6 +103,32 @@ def test_predictions_equal_pythons(folder, capsys):
     assert text.splitlines()[0] == "p_1,p_2,p_3"
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_of_the_records_are_kept_beside_predictions(kind, folder, capsys):
+    release()
+    keys = pd.DataFrame({"key": ["a,1", None, "b"], "y": [0, 1, 1], "x": [1, 2, 3]})
+    keys["when"] = [0.5, 2, np.nan]
+    keys.to_csv("keys.csv", index=False)
+    keys.to_parquet("keys.parquet")
+    capsys.readouterr()
+    shown, given = [], ["r.json", f"keys.{kind}", "--target", "t"]
+    for command in "predict", "query":
+        for more in [], ["--keep", "key", "--keep", "when"]:
+            assert main([command, *given, *more]) == 0
+            shown.append(pd.read_csv(io.StringIO(capsys.readouterr().out)))
+        plain, kept = shown[-2:]
+        assert list(kept) == ["key", "when", *plain]
+        pd.testing.assert_frame_equal(kept[[*plain]], plain)
+        pd.testing.assert_frame_equal(kept[["key", "when"]], keys[["key", "when"]])
+        assert main([command, *given, "--keep", "when", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        assert [None if x is None else float(x) for x, *_ in rows] == [0.5, 2, None]
+        assert main([command, *given, "--keep", "names"]) == 2
+        error = capsys.readouterr().err
+        assert "`keep` must name columns of the records" in error
+        assert error.count("\n") == 1
+
+
 def test_only_the_networks_columns_are_read(folder):
     (folder / "net.json").write_text('{"parents": {"y": ["t"]}}')
     assert release(data="outside.csv", network="net.json") == 0

@@ -13,7 +13,7 @@ from jaxtyping import ArrayLike
 
 from dpjax._documents import printable
 from dpjax.cli.options import releases_of, saying
-from dpjax.cli.printing import print_rows
+from dpjax.cli.printing import kept_of, print_rows
 from dpjax.data.evidence import encode_evidence
 from dpjax.data.intervals import Interval
 from dpjax.mechanisms import ParameterMechanism
@@ -29,12 +29,13 @@ _CLASSIFIED, _REGRESSED = 1 << 13, 1 << 7  # records at once; intervals take lon
 
 def run(options: argparse.Namespace) -> None:
     """Run `dpjax predict` with the given options."""
-    released = load(options.release)
+    released, kept = load(options.release), kept_of(options)
     statistic = released.statistic
     if isinstance(statistic, FamilyStatistic):
-        print_rows(options, *_regression(released, statistic, options))
+        found = _regression(released, statistic, options)
     else:
-        print_rows(options, *_classification(released, options))
+        found = _classification(released, options)
+    print_rows(options, *found, kept)
 
 
 def _classification(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.cli.options import given_of, releases_of, saying
-from dpjax.cli.printing import print_rows
+from dpjax.cli.printing import kept_of, print_rows
 from dpjax.data.intervals import Interval
 from dpjax.posteriors import posterior
 from dpjax.posteriors.mixed.parts import network_of
@@ -25,6 +25,9 @@ def run(options: argparse.Namespace) -> None:
         if evidence is not None:
             raise ValueError("`given` must be left out with a table of evidence.")
         evidence = given_of(options.given, network_of(released).names)
+    if options.keep and options.data is None:
+        raise ValueError("`keep` must be left out without a table of evidence.")
+    kept = kept_of(options)
     levels = [_levels_of(released, name) for name in options.target]
     with saying("query", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
@@ -36,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     if options.data is None:
         columns = [*options.target, "probability"]
         rows = [[*cell, p] for cell, p in zip(cells, *rows, strict=True)]
-    print_rows(options, fitted.method, columns, rows)
+    print_rows(options, fitted.method, columns, rows, kept)
 
 
 def _levels_of(released: Released, name: str) -> Sequence[object]:

@@ -117,6 +117,13 @@ COMMON: dict[str, dict[str, Any]] = {
         "metavar": "NAME=LEVEL",
         "help": "variable with a known level (may be repeated)",
     },
+    "--keep": {
+        "action": "append",
+        "default": [],
+        "metavar": "COLUMN",
+        "help": "column of DATA that is copied to the output, such as a key (may be "
+        "repeated)",
+    },
     "--no-noise-aware": {
         "action": "store_true",
         "help": "treat noisy numbers as exact (method plug-in), as the papers do",

@@ -24,6 +24,7 @@ def add(commands) -> None:
         "too",
     )
     command.common("--target", required=True)
+    command.common("--keep")
     command.common(
         "--prior",
         more=", or hierarchical: how rows depend on parents is learned; "

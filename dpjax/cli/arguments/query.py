@@ -22,3 +22,4 @@ def add(commands) -> None:
         "--target", more=" (may be repeated)", action="append", required=True
     )
     command.common("--given")
+    command.common("--keep")

@@ -12,10 +12,15 @@ __all__ = [
     "is_in_memory",
     "may_round",
     "parts",
+    "read_column",
     "read_numbers",
 ]
 
-from dpjax.data.sources.encoded_columns import encode_column, read_numbers
+from dpjax.data.sources.encoded_columns import (
+    encode_column,
+    read_column,
+    read_numbers,
+)
 from dpjax.data.sources.frames import may_round
 from dpjax.data.sources.in_memory import (
     InMemoryTable,
