@@ -174,7 +174,8 @@ def test_a_ledger_knows_parts_and_periods(folder, capsys):
     ledger = ("--ledger", "l.jsonl", "--budget", "1", "--period", "month")
     assert release(*ledger, "--part", "north", epsilon="0.7") == 0
     assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.8") == 0
-    assert "ledger: 4/5 of 1 spent" in capsys.readouterr().out
+    said = "ledger: 4/5 of 1 spent; parts: north, south\n"  # shows a mistyped part
+    assert said in capsys.readouterr().out
     assert release("--ledger", "l.jsonl", "--part", "south", epsilon="0.3") == 2
     assert "what the ledger has left, 1/5 of 1" in capsys.readouterr().err
     for option in (("--part", "north"), ("--period", "day")):

@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from dpjax._documents import parse_json, read_text
+from dpjax._documents import parse_json, printable, read_text
 from dpjax.cli.budgets import cost_of, ledger_of, said
 from dpjax.cli.databases import file_of, opened
 from dpjax.cli.models import mechanism_of, model_of
@@ -86,7 +86,9 @@ def write(
         return
     print(f"{options.out}: {released}")
     if ledger is not None:
-        print(f"ledger: {said(ledger.cost)} of {said(ledger.limit)} spent")
+        named = dict.fromkeys(x.part for x in ledger.charges if x.part is not None)
+        parts = f"; parts: {', '.join(map(printable, named))}" if named else ""
+        print(f"ledger: {said(ledger.cost)} of {said(ledger.limit)} spent{parts}")
 
 
 def about_facts(path: str | None) -> dict[str, str]:
