@@ -55,13 +55,13 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     need `equinox.filter_vmap`. Predictions use the estimated tables.
 
     The posterior distribution of the logits of all tables is approximated by a normal
-    distribution centred at the estimate. The inverse of its covariance is the sum of
-    the prior's information matrix and of the expected information matrix of the
-    released numbers. `sample` and `log_prob` use this distribution, and are inaccurate
-    where it is wide. `sd` and `quantile` take each probability to have a beta
-    distribution, whose mean is the estimate and whose weight follows from the
-    information; they are exact where the noise leaves nothing of the data and the prior
-    is known. With a hierarchical prior, they are too small.
+    distribution. The inverse of its covariance is the sum of the prior's information
+    matrix and of the expected information matrix of the released numbers. `sd` and
+    `quantile` take each probability to have a beta distribution, whose mean is the
+    estimate and whose weight follows from the information; they are exact where the
+    noise leaves nothing of the data and the prior is known. With a hierarchical prior,
+    they are too small. `sample` and `log_prob` use the normal distribution, moved and
+    scaled so that a row of tables has these means and, on average, deviations.
 
     Args:
         released: the release.
