@@ -91,7 +91,7 @@ def curved(scale, theta):
     found = curvature.covariance(
         moments, NET, theta, theta, scale, None, every, n, True
     )
-    return curvature.NormalLogits(NET, theta, found).sd()
+    return curvature.StickBreaking(NET, theta, found).sd()
 
 
 def swept():

@@ -13,7 +13,7 @@ from scipy import special, stats
 from dpjax import BayesNet
 from dpjax.mechanisms import DiscreteLaplace, Laplace
 from dpjax.posteriors import point_estimate, point_estimate_of
-from dpjax.posteriors.estimate.curvature import NormalLogits
+from dpjax.posteriors.estimate.curvature import StickBreaking
 from dpjax.posteriors.estimate.normal_update import posterior_noise
 from dpjax.posteriors.estimate.number_law import laplace_variance, number_log_prob
 from dpjax.releases.released import Released
@@ -350,28 +350,49 @@ def test_updates_are_counts_in_the_prior(rng):
     np.testing.assert_allclose(updated.theta, again.theta, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "tables",
-    [
-        ([0.03, 0.97], [0.5, 0.5, 0.2, 0.8]),
-        ([0.6, 0.37, 0.03], [0.02, 0.98, 0.9, 0.1, 0.4, 0.6]),
-    ],
-)
-@pytest.mark.parametrize("deviation", [0.3, 1.5])
-def test_tables_are_drawn_with_their_means_and_deviations(tables, deviation, rng, key):
-    """Also where a level is rare and little is known, so that its law is skewed."""
-    theta = jnp.asarray(np.concatenate(tables), float)
-    size = len(tables[0])
-    levels = {"a": list(range(size)), "b": [0, 1]}
-    net = BayesNet.from_parents(levels, {"a": [], "b": ["a"]})
-    root = rng.normal(0, 0.3, (theta.size, theta.size)) + np.eye(theta.size)
-    root = jnp.asarray(root * deviation, theta.dtype)
-    law = NormalLogits(net, theta, root @ root.T)
-    drawn = np.asarray(jax.vmap(law.draw)(jr.split(key, 100_000)), np.float64)
-    mean, sd = drawn.mean(axis=0), drawn.std(axis=0)
-    # The error of averages over nodes, and five standard errors of a mean of draws.
-    np.testing.assert_array_less(np.abs(mean - theta), (0.03 + 5 / 100_000**0.5) * sd)
-    np.testing.assert_allclose(sd[size:], law.sd()[size:], rtol=0.05)
+@pytest.mark.parametrize("rare", [0.002, 0.05, 0.3])
+@pytest.mark.parametrize("weight", [0.3, 2.0, 30.0])
+def test_drawn_rows_have_the_beta_distributions_that_are_stated(weight, rare, rng, key):
+    """Whatever is known of them: rows of two levels, whose logits are correlated."""
+    theta = jnp.asarray([rare, 1 - rare, 0.5, 0.5, 0.8, 0.2], float)
+    net = BayesNet.from_parents({"a": [0, 1], "b": [0, 1]}, {"a": [], "b": ["a"]})
+    root = np.linalg.cholesky(0.6 * np.ones((3, 3)) + 0.4 * np.eye(3))
+    root = root / np.sqrt(weight * theta[::2] * theta[1::2])[:, None]
+    root = np.repeat(root, 2, axis=0) * np.tile([0.5, -0.5], 3)[:, None]
+    covariance = jnp.asarray(root @ root.T + 1e-4 * np.eye(6), theta.dtype)
+    law = StickBreaking(net, theta, covariance)
+    drawn = np.asarray(jax.vmap(law.draw)(jr.split(key, 20_000)), float)
+    for own, mean in zip(drawn[:, ::2].T, np.asarray(theta[::2], float), strict=True):
+        for share in 0.05, 0.5, 0.9, 0.99:
+            cut = stats.beta.ppf(share, weight * mean, weight * (1 - mean))
+            if 1e-30 < cut < 1 - 1e-6:
+                assert abs((own <= cut).mean() - share) < 6 * 0.5 / 20_000**0.5
+        error = mean * (1 - mean) / (1 + weight) / 20_000
+        assert abs(own.mean() - mean) < 6 * error**0.5
+    scores = stats.spearmanr(drawn[:, [2, 4]]).statistic
+    assert abs(scores - 6 / np.pi * np.arcsin(0.6 / 2)) < 6 / 20_000**0.5
+
+
+def test_rows_are_dirichlet_distributed_where_nothing_but_the_prior_is_known(key):
+    alpha = np.array([0.3, 1.5, 0.7, 2.0, 0.4, 0.6])
+    net = BayesNet.from_parents({"a": [0, 1, 2, 3], "b": [0, 1]}, {"a": [], "b": []})
+    rows = [slice(0, 4), slice(4, 6)]
+    theta = np.concatenate([alpha[row] / alpha[row].sum() for row in rows])
+    known = np.zeros((6, 6))
+    for row in rows:  # of a multinomial distribution, and of the mean of the logits
+        own, total = theta[row], alpha[row].sum()
+        known[row, row] = total * (np.diag(own) - np.outer(own, own)) + 1
+    law = StickBreaking(net, *(jnp.asarray(x, float) for x in (theta, known)))
+    law = eqx.tree_at(lambda x: x.covariance, law, jnp.linalg.inv(law.covariance))
+    at = np.array([0.1, 0.5, 0.15, 0.25, 0.7, 0.3])
+    wanted = sum(stats.dirichlet.logpdf(at[row], alpha[row]) for row in rows)
+    np.testing.assert_allclose(law.log_prob(jnp.asarray(at, float)), wanted, rtol=1e-4)
+    drawn = np.asarray(jax.vmap(law.draw)(jr.split(key, 20_000)), float)
+    exact = [stats.dirichlet(alpha[row]) for row in rows]
+    variances = np.concatenate([x.var() for x in exact])
+    off = np.abs(drawn.mean(axis=0) - theta)
+    np.testing.assert_array_less(off, 6 * np.sqrt(variances / 20_000))
+    np.testing.assert_allclose(drawn.var(axis=0), variances, rtol=0.06)
 
 
 @pytest.mark.thorough

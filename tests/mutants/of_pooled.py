@@ -12,7 +12,11 @@ _ROWS = "posteriors/estimate/row_prior.py"
 _IN = "tests/test_pooled.py::"
 _DRAWN = (
     "tests/test_point_estimate.py::"
-    "test_tables_are_drawn_with_their_means_and_deviations"
+    "test_drawn_rows_have_the_beta_distributions_that_are_stated"
+)
+_DIRICHLET = (
+    "tests/test_point_estimate.py::"
+    "test_rows_are_dirichlet_distributed_where_nothing_but_the_prior_is_known"
 )
 _NUMBER = (
     _IN + "test_a_private_number_of_records_is_the_least_squares_one_of_all_releases"
@@ -76,19 +80,35 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
-        "estimates: drawn logits have those of the estimate as mean",
+        "estimates: shares of rows have twice the weight",
         _CURVATURE,
-        "center = center + jnp.log(theta) - jnp.log(mean)",
-        "center = center + 0 * jnp.log(mean)",
+        "weight = 1 / (mean * left * jnp.diagonal(spread))",
+        "weight = 2 / (mean * left * jnp.diagonal(spread))",
         (_DRAWN,),
     ),
     Mutant(
         "law changed",
-        "estimates: drawn logits have the variances of a linear law",
+        "estimates: drawn rows are independent",
         _CURVATURE,
-        "factor * (wanted / found) ** 0.25",
-        "factor * (wanted / found) ** 0",
+        "scores = matmul(root, jr.normal(key, one.shape, one.dtype))",
+        "scores = jr.normal(key, one.shape, one.dtype)",
         (_DRAWN,),
+    ),
+    Mutant(
+        "law changed",
+        "estimates: a share of the whole row, not of what is left",
+        _CURVATURE,
+        "matmul(own.T, logs[0]) + matmul(following.T, logs[1])",
+        "matmul(own.T, logs[0]) + matmul(following.T, logs[1]) / 2",
+        (_DIRICHLET,),
+    ),
+    Mutant(
+        "law changed",
+        "estimates: the density lacks the derivative of shares",
+        _CURVATURE,
+        "(density - betaln(one, other) - jnp.log(first + rest)).sum()",
+        "(density - betaln(one, other)).sum()",
+        (_DIRICHLET,),
     ),
     Mutant(
         "law changed",

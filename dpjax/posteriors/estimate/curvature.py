@@ -1,8 +1,9 @@
-"""Normal approximation of a posterior, from the expected information about logits."""
+"""Distribution of tables near an estimate, from the expected information of logits."""
 
-__all__ = ["NormalEstimate", "NormalLogits", "covariance"]
+__all__ = ["NormalEstimate", "StickBreaking", "covariance"]
 
 import abc
+from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
@@ -10,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jax.scipy.linalg import solve_triangular
+from jax.scipy.special import betainc, betaln, ndtri
 from jaxtyping import Array, Float
 
 from dpjax._later import special
@@ -19,13 +20,9 @@ from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import NetworkPosterior
-from dpjax.posteriors.estimate.descent import multipliers, normal_nodes
 from dpjax.posteriors.estimate.normal_update import normal_update, posterior_noise
 from dpjax.statistics.record_moments import RecordMoments
 from dpjax.tables.marginals import expected_tables
-
-_PAIRS, _STEPS = 1024, 30  # of opposite nodes; of the iteration
-_LEAST = 1e-12  # of the variance of a cell of one record, where it is a divisor
 
 
 @partial(jax.jit, static_argnums=(0, 1, 8))
@@ -79,20 +76,20 @@ def covariance(
     return found[: theta.size, : theta.size]
 
 
-class NormalLogits(eqx.Module):
-    """Distribution of tables whose logits are normal, and whose mean is `theta`.
+class StickBreaking(eqx.Module):
+    """Distribution of tables near `theta`, whose logits have about a given covariance.
 
-    `theta` is the vector of all probabilities, in the order of `net.layout`. The
-    standard deviations and quantiles of one probability are those of a beta
-    distribution. The logits have the given covariance, times the square of a factor for
-    each row, and a mean, with which a row of drawn probabilities has the mean `theta`
-    and, on average, these variances. Logits with those of `theta` as mean would have
-    another mean of probabilities: larger ones for rare levels.
+    `theta` is the vector of all probabilities, in the order of `net.layout`. A row is
+    broken like a stick: each level but the last has a beta-distributed share of what
+    the levels before it leave. Shares of a row are independent, and normal scores of
+    shares of different rows are correlated. The mean of a row is that of `theta`, and
+    the deviations of shares follow from the covariance by linearisation. Rows have
+    Dirichlet distributions, exactly, if the noise leaves nothing of the data.
     """
 
     net: BayesNet = eqx.field(static=True)
     theta: Float[Array, " c"]
-    covariance: Float[Array, "c c"]  # covariance of all logits, before the factors
+    covariance: Float[Array, "c c"]  # covariance of all logits
 
     @jax.jit
     def weight(self) -> Float[Array, " c"]:
@@ -116,81 +113,63 @@ class NormalLogits(eqx.Module):
     @jax.jit
     def draw(self, key: Key) -> Float[Array, " c"]:
         """Draw all tables once, in the order of `net.layout`."""
-        center, root = self._matched()
-        noise = jr.normal(key, self.theta.shape, self.theta.dtype)
-        return self._rows(center + matmul(root, noise))
+        (one, other), root = self._shares()
+        scores = matmul(root, jr.normal(key, one.shape, one.dtype))
+        shares = _drawn_shares(one, other, scores)
+        logs = jnp.log(jnp.maximum(shares, jnp.finfo(shares.dtype).tiny))
+        own, following = self._places
+        moved = matmul(own.T, logs[0]) + matmul(following.T, logs[1])
+        return self.net.layout.normalise(jnp.exp(moved))
 
     @jax.jit
     def log_prob(self, theta: Float[Array, " c"]) -> Float[Array, ""]:
-        r"""Log-density of the distribution from which `draw` draws.
+        """Log-density of the distribution from which `draw` draws.
 
-        The logs of the ratios of probabilities to the last one in their row are normal.
-        The Jacobian of a row of probabilities $\theta_k$ is $1 / \prod_k \theta_k$.
+        The derivative of a share with respect to its probability is one over what the
+        levels before it leave.
         """
-        rows, (center, root) = self.net.layout.rows, self._matched()
-        last = np.diff(rows, append=-1) != 0
-        ratios = np.eye(last.size)[~last]
-        ratios[np.arange(len(ratios)), np.flatnonzero(last)[rows[~last]]] = -1
-        ratios = jnp.asarray(ratios, theta.dtype)
-        spread = matmul(ratios, root)
-        root = jnp.linalg.cholesky(matmul(spread, spread.T))
-        moved = matmul(ratios, jnp.log(theta) - center)
-        off = solve_triangular(root, moved, lower=True)
-        volume = jnp.log(jnp.diagonal(root)).sum() + jnp.log(theta).sum()
-        return -matmul(off, off) / 2 - len(ratios) / 2 * np.log(2 * np.pi) - volume
+        (one, other), root = self._shares()
+        first, rest = self._split(theta)
+        share, left = first / (first + rest), rest / (first + rest)
+        below, above = betainc(one, other, share), betainc(other, one, left)
+        least = jnp.finfo(theta.dtype).tiny
+        below, above = (ndtri(jnp.maximum(x, least)) for x in (below, above))
+        scores = jnp.where(share < one / (one + other), below, -above)
+        off = solve_triangular(root, scores, lower=True)
+        dependence = (scores**2 - off**2).sum() / 2 - jnp.log(jnp.diagonal(root)).sum()
+        density = (one - 1) * jnp.log(share) + (other - 1) * jnp.log(left)
+        return dependence + (density - betaln(one, other) - jnp.log(first + rest)).sum()
 
-    def _matched(self) -> tuple[Float[Array, " c"], Float[Array, "c c"]]:
-        """Mean of the logits of draws, and a root of their covariance.
+    @property
+    def _places(self) -> Float[Array, "2 s c"]:
+        """For each share, 1 for its own cell, and for those that follow in its row."""
+        rows = np.asarray(self.net.layout.rows)
+        following = np.triu(rows[:, None] == rows[None], 1)
+        kept = following.any(axis=1)
+        places = np.stack([np.eye(rows.size)[kept], following[kept]])
+        return jnp.asarray(places, self.theta.dtype)
 
-        Both are found by fixed-point iteration, in which the moments of a row are
-        averages over nodes of a low-discrepancy sequence.
+    def _split(self, theta: Array) -> Float[Array, "2 s"]:
+        """Probabilities of the cells of all shares, and of those that follow."""
+        return jax.vmap(lambda x: matmul(x, theta))(self._places)
+
+    def _shares(self) -> tuple[tuple[Array, Array], Array]:
+        """Parameters of the beta distributions, and a root of the scores' covariance.
+
+        The covariance of the logits of shares is found by linearisation. Scores are
+        these logits, transformed to be independent in a row.
         """
-        layout = self.net.layout
-        rows, theta = np.asarray(layout.rows), self.theta
-        places = np.arange(rows.size) - np.searchsorted(rows, rows)
-        factors = multipliers(max(self.net.sizes))[places]
-        nodes, weights = self._wide(normal_nodes(factors, jnp.uint32(0), _PAIRS))
-        own = jnp.linalg.cholesky(self.covariance * _together(self.net, theta))
-        off = matmul(nodes, self._centered(own).T)
-        most, tiny = theta * (1 - theta), jnp.finfo(theta.dtype).tiny
-
-        def spread(shares):
-            """Variance of the logit, as for a log-normal variable, of a row's cells."""
-            return jnp.log1p(layout.row_sums(shares) / layout.row_sums(most))
-
-        wanted = spread(1 / (1 + self.weight()))
-
-        def improve(_, state):
-            center, factor = state
-            drawn = jax.vmap(self._rows)(center[None] + factor[None] * off)
-            mean = jnp.maximum((weights * drawn).sum(axis=0), tiny)
-            variances = (weights * (drawn - mean[None]) ** 2).sum(axis=0)
-            shares = variances * most / jnp.maximum(mean * (1 - mean), _LEAST) ** 2
-            center = center + jnp.log(theta) - jnp.log(mean)
-            found = jnp.maximum(spread(shares), tiny)
-            return center, factor * (wanted / found) ** 0.25
-
-        start = jnp.log(theta), jnp.ones_like(theta)
-        center, factor = lax.fori_loop(0, _STEPS, improve, start)
-        root = self._centered(jnp.linalg.cholesky(self.covariance))
-        return center, factor[:, None] * root
-
-    def _wide(self, nodes: Array) -> tuple[Array, Array]:
-        """Nodes of a wider law, and their weights: tails decide about rare levels."""
-        sums = jax.vmap(self.net.layout.row_sums)
-        more = 2 / sums(jnp.ones_like(nodes))
-        weights = jnp.exp(-more / 2 * sums(nodes**2))
-        return nodes * jnp.sqrt(1 + more), weights / weights.sum(axis=0)[None]
-
-    def _centered(self, root: Array) -> Array:
-        """Subtract the mean of the logits of a row, on which nothing depends."""
-        together = _together(self.net, root)
-        return root - matmul(together, root) / together.sum(axis=1)[:, None]
-
-    def _rows(self, logits: Array) -> Array:
-        layout = self.net.layout
-        powers = jnp.exp(logits - layout.row_maxima(logits))
-        return powers / layout.row_sums(powers)
+        own, following = self._places
+        first, rest = self._split(self.theta)
+        slopes = own - following * self.theta[None] / rest[:, None]
+        spread = matmul(matmul(slopes, self.covariance), slopes.T)
+        rows = matmul(own, jnp.asarray(self.net.layout.rows, own.dtype))
+        alike = (rows[:, None] == rows[None]).astype(own.dtype)
+        within, root = jnp.linalg.cholesky(jnp.stack([spread * alike, spread]))
+        mean, left = first / (first + rest), rest / (first + rest)
+        weight = 1 / (mean * left * jnp.diagonal(spread))
+        scores = solve_triangular(within, root, lower=True)
+        return (weight * mean, weight * left), scores
 
     def quantile(self, q: Float[Array, ""]) -> Float[Array, " c"]:
         """The q-quantile of each probability, of a beta distribution."""
@@ -199,7 +178,7 @@ class NormalLogits(eqx.Module):
 
 
 class NormalEstimate(NetworkPosterior):
-    """Estimate of a network's tables, whose logits have a normal approximation.
+    """Estimate of a network's tables, with a covariance of all their logits.
 
     Args:
         theta: all estimated probabilities, in the order of `net.layout`.
@@ -213,7 +192,7 @@ class NormalEstimate(NetworkPosterior):
         return "point-estimate"
 
     @abc.abstractmethod
-    def _law(self) -> NormalLogits:
+    def _law(self) -> StickBreaking:
         """Distribution of the logits of all tables."""
 
     def _mean(self) -> Array:
@@ -233,13 +212,31 @@ class NormalEstimate(NetworkPosterior):
 
 
 def _quantiles(one: Array, other: Array, q: Array) -> Array:
-    """Quantiles of beta distributions, which JAX does not have, on the host."""
+    """Quantiles of beta distributions, which JAX does not have."""
+    q = jnp.broadcast_to(q, one.shape)
+    return _on_host(special.betaincinv, one.shape, one, other, q)
+
+
+def _drawn_shares(one: Array, other: Array, scores: Array) -> Float[Array, "2 s"]:
+    """Beta-distributed numbers with given normal scores, and one minus each."""
+
+    def found(one, other, scores):
+        share = special.betaincinv(one, other, special.ndtr(scores))
+        left = special.betaincinv(other, one, special.ndtr(-scores))
+        return np.stack([share, left], axis=-2)
+
+    return _on_host(found, (2, *scores.shape), one, other, scores)
+
+
+def _on_host(
+    function: Callable[..., np.ndarray], shape: tuple[int, ...], *given: Array
+) -> Array:
+    """Call a function of SciPy in double precision."""
+    like = jax.ShapeDtypeStruct(shape, given[0].dtype)
 
     def found(*given: Array | np.ndarray) -> np.ndarray:
-        return special.betaincinv(*map(np.asarray, given)).astype(like.dtype)
+        return function(*(np.asarray(x, float) for x in given)).astype(like.dtype)
 
-    like = jax.ShapeDtypeStruct(one.shape, one.dtype)
-    given = one, other, jnp.broadcast_to(q, one.shape)
     return jax.pure_callback(found, like, *given, vmap_method="broadcast_all")
 
 

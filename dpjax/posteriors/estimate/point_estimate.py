@@ -27,7 +27,7 @@ from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.base import ReleasedPosterior
 from dpjax.posteriors.estimate.curvature import (
     NormalEstimate,
-    NormalLogits,
+    StickBreaking,
     covariance,
 )
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
@@ -54,14 +54,13 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     have leading axes; `mean` keeps the leading axes, and the other methods
     need `equinox.filter_vmap`. Predictions use the estimated tables.
 
-    The posterior distribution of the logits of all tables is approximated by a normal
-    distribution. The inverse of its covariance is the sum of the prior's information
-    matrix and of the expected information matrix of the released numbers. `sd` and
-    `quantile` take each probability to have a beta distribution, whose mean is the
-    estimate and whose weight follows from the information; they are exact where the
-    noise leaves nothing of the data and the prior is known. With a hierarchical prior,
-    they are too small. `sample` and `log_prob` use the normal distribution, moved and
-    scaled so that a row of tables has these means and, on average, deviations.
+    The covariance of the logits of all tables is approximated by the inverse of the sum
+    of the prior's information matrix and of the expected information matrix of the
+    released numbers. `sd` and `quantile` take each probability to have a beta
+    distribution, whose mean is the estimate and whose weight follows from the
+    covariance; they are exact where the noise leaves nothing of the data and the prior
+    is known. With a hierarchical prior, they are too small. `sample` and `log_prob` use
+    a joint distribution with these means, and for two levels these distributions.
 
     Args:
         released: the release.
@@ -83,14 +82,14 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     def _updated(self, counts: Array, key: Key | None) -> "PointEstimate":
         return _estimate(self.released, self.prior + counts, self.steps)
 
-    def _law(self) -> NormalLogits:
+    def _law(self) -> StickBreaking:
         released, net = self.released, self.net
         moments, _, scale, weights = numbers_of(released)
         n, public = jnp.asarray(self.n, float)[None], released.n is not None
         every = jnp.ones((1, scale.size))
         given = self.theta, self.prior, scale, weights
         found = covariance(moments, net, *given, every, n, public)
-        return NormalLogits(net, self.theta, found)
+        return StickBreaking(net, self.theta, found)
 
 
 def point_estimate(

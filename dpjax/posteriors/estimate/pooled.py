@@ -17,7 +17,7 @@ from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.posteriors.estimate.curvature import (
     NormalEstimate,
-    NormalLogits,
+    StickBreaking,
     covariance,
 )
 from dpjax.posteriors.estimate.fit import Fit, Problem, fit
@@ -72,14 +72,14 @@ class PooledEstimate(NormalEstimate):
     def _updated(self, counts: Array, key: Key | None) -> "PooledEstimate":
         return _estimate(self.releases, self.net, self.prior + counts, self.steps)
 
-    def _law(self) -> NormalLogits:
+    def _law(self) -> StickBreaking:
         spec, numbers = _numbers(self.releases, self.net)
         _, scale, weights = _joined(numbers)
         given = self.theta, self.prior, scale, weights
         found = covariance(
             spec.moments, self.net, *given, spec.in_table, self.n, spec.public_n
         )
-        return NormalLogits(self.net, self.theta, found)
+        return StickBreaking(self.net, self.theta, found)
 
 
 def pooled_estimate(
