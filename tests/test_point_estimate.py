@@ -352,7 +352,7 @@ def test_updates_are_counts_in_the_prior(rng):
 
 @pytest.mark.parametrize("rare", [0.002, 0.05, 0.3])
 @pytest.mark.parametrize("weight", [0.3, 2.0, 30.0])
-def test_drawn_rows_have_the_beta_distributions_that_are_stated(weight, rare, rng, key):
+def test_drawn_rows_have_the_beta_distributions_that_are_stated(weight, rare, key):
     """Whatever is known of them: rows of two levels, whose logits are correlated."""
     theta = jnp.asarray([rare, 1 - rare, 0.5, 0.5, 0.8, 0.2], float)
     net = BayesNet.from_parents({"a": [0, 1], "b": [0, 1]}, {"a": [], "b": ["a"]})

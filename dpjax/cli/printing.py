@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpjax._documents import printable
 from dpjax.data import sources
 from dpjax.data.matching import is_missing
 
@@ -57,7 +56,7 @@ def kept_of(options: argparse.Namespace) -> dict[str, list[object]]:
         for name in kept:
             if name not in part.names():
                 raise ValueError(
-                    f"`keep` must name columns of the records, {printable(name)!r:.80} "
+                    f"`keep` must name columns of the records, {name!r:.80} "
                     "is none of them."
                 )
         for block in part.read([*kept]):

@@ -60,7 +60,8 @@ class PointEstimate(NormalEstimate, ReleasedPosterior):
     distribution, whose mean is the estimate and whose weight follows from the
     covariance; they are exact where the noise leaves nothing of the data and the prior
     is known. With a hierarchical prior, they are too small. `sample` and `log_prob` use
-    a joint distribution with these means, and for two levels these distributions.
+    a joint distribution with these means, and for two levels these distributions;
+    `sample` and `quantile` call SciPy on the host, and so cannot be exported.
 
     Args:
         released: the release.
