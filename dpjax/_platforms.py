@@ -43,6 +43,7 @@ class Sizes(NamedTuple):
         double_rounds: double rounds of ChaCha20 in one kernel; the more there are, the
             longer takes the compilation.
         least_unrolled: number of ChaCha20 blocks from which one kernel has all rounds.
+        lanes: random words of each row that are used at once.
         words: words of 32 records of each bit plane that are counted at once.
         cells: addresses of cells that are computed at once to add records to them.
         numbers: numbers that predictions hold at once.
@@ -57,6 +58,7 @@ class Sizes(NamedTuple):
     repeats_sums: bool
     double_rounds: int
     least_unrolled: int
+    lanes: int
     words: int
     cells: int
     numbers: int
@@ -76,6 +78,7 @@ CPU = Sizes(
     repeats_sums=False,
     double_rounds=1,
     least_unrolled=1 << 62,
+    lanes=1 << 32,
     words=1024,  # with 2048, XLA does not fuse: 3 times slower
     cells=1 << 18,  # 1 MiB, which fits the cache
     numbers=1 << 22,
@@ -90,6 +93,7 @@ ACCELERATOR = Sizes(
     repeats_sums=True,
     double_rounds=3,
     least_unrolled=1 << 15,  # the compilation takes 10 s
+    lanes=1 << 32,
     words=1 << 26,  # those of all records, which are fewer than 2^31
     cells=1 << 26,
     numbers=1 << 29,
@@ -100,7 +104,11 @@ ACCELERATOR = Sizes(
     repeat_bytes=1 << 31,
 )
 TPU = ACCELERATOR._replace(  # tiles pad short axes
-    repeats_sums=False, words=1 << 15, numbers=1 << 17, weights=1 << 26
+    repeats_sums=False,
+    lanes=1 << 24,
+    words=1 << 15,
+    numbers=1 << 17,
+    weights=1 << 26,
 )
 
 

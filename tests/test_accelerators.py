@@ -21,6 +21,7 @@ from dpjax.event_logs import fitting
 from dpjax.families import conjugate_posterior
 from dpjax.noise import discrete_laplace, tables
 from dpjax.noise.keys.chacha import CHACHA20
+from dpjax.noise.keys.rows import LEAST_WORDS
 from dpjax.noise.keys.threefry import UNROLLED_THREEFRY
 from dpjax.posteriors.estimate import curvature, point_estimate
 from dpjax.posteriors.exact import star_predictions
@@ -176,6 +177,11 @@ PROGRAMS = {
         with_key(lambda key, x: discrete_laplace.add(key, TABLE, x), secret),
         WORDS,
         VALUES,
+    ),
+    "much noise": (
+        with_key(lambda key, x: discrete_laplace.add(key, TABLE, x), secret),
+        WORDS,
+        np.zeros(LEAST_WORDS, np.int32),
     ),
     "Walsh": (walsh_hadamard, np.ones(1 << 11, FLOAT)),
     "Walsh of integers": (walsh_hadamard, np.ones(1 << 11, np.int32)),

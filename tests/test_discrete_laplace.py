@@ -10,6 +10,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from dpjax._platforms import ACCELERATOR, CPU
 from dpjax.noise import discrete_laplace, pending, tables
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
@@ -194,6 +195,49 @@ def test_noise_beyond_one_limb(key):
     assert (high * low >= 0).all()
 
 
+IN_TURN = ACCELERATOR._replace(least_unrolled=1 << 62, double_rounds=1)
+
+
+@pytest.mark.parametrize("lanes", [1 << 32, 1 << 16, 70_000])
+@pytest.mark.parametrize(
+    "make",
+    [study_key, partial(jr.key, impl=CHACHA20), jr.key],
+    ids=["study", "release", "jax"],
+)
+def test_an_accelerators_program_compares_the_same_words(make, lanes):
+    """Rows begin within parts of the stream, and blocks within rows, the last ends."""
+    table, sizes = tables.build(Fraction(1, 40)), IN_TURN._replace(lanes=lanes)
+
+    def marked(sizes):
+        mark = partial(discrete_laplace._marked, sizes, size=170_001)
+        return jax.jit(lambda key: mark(key, table))(make(3))
+
+    for row, expected in zip(marked(sizes), marked(CPU), strict=True):
+        np.testing.assert_array_equal(row, expected)
+
+
+@pytest.mark.parametrize("rho", [Fraction(2), Fraction(1, 60)], ids=str)
+def test_an_accelerators_program_completes_the_same_draws(rho, key):
+    """Rows of one shape have unused thresholds, with which no word ties."""
+    table, size = tables.build(rho), 5000
+
+    def drawn(sizes):
+        draw = partial(discrete_laplace._drawn, sizes, size=size, number=1)
+        return jax.jit(lambda key: draw(key, table))(jr.clone(key))
+
+    np.testing.assert_array_equal(drawn(IN_TURN), drawn(CPU))
+
+
+def test_a_word_without_zeros_does_not_tie_with_an_unused_threshold():
+    rows = [(np.array(x, np.uint32), len(x), np.uint32(0)) for x in ([1, 5], [9])]
+    _, row = discrete_laplace._of_one_shape(rows)
+    words = jnp.array([0, 9, 10, 0xFFFFFFFF], jnp.uint32)
+    tied = discrete_laplace.TIE
+    assert discrete_laplace._digit(words, row).tolist() == [0, tied, 1, 1]
+    whole = (np.array([1, 0xFFFFFFFF], np.uint32), 2, np.uint32(0))
+    assert discrete_laplace._digit(words, whole).tolist() == [0, 1, 1, tied | 1]
+
+
 def test_many_draws_are_made_in_blocks_of_their_own_keys(key, monkeypatch):
     table = tables.build(Fraction(1, 40))
     monkeypatch.setattr(pending, "_MOST_WORDS", 200)
@@ -240,8 +284,9 @@ def test_one_tie_with_any_threshold_is_enough(tied):
     )
     first = np.array([1, 4, 6, 10, table.high[0][tied, 0]], np.uint32)
     words = np.stack([np.zeros(5, np.uint32), first])
-    marked = np.asarray(discrete_laplace._compared(table, jnp.asarray(words)))
-    assert marked[1].tolist() == [0, 1, 2, 3, discrete_laplace.TIE | tied]
+    leading = table.high[0][:, 0]
+    marked = discrete_laplace._digit(jnp.asarray(words[1]), (leading, 3, np.uint32(0)))
+    assert marked.tolist() == [0, 1, 2, 3, discrete_laplace.TIE | tied]
 
 
 @pytest.mark.parametrize(

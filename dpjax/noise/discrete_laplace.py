@@ -7,15 +7,19 @@ the noise on the device in 32 bits; releases add it on the host in 64 bits.
 
 __all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
 
-from functools import partial
+from functools import partial, reduce
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int32, Int64, Real, UInt8, UInt32
 
+from dpjax._platforms import CPU, TPU, Sizes, by_platform
 from dpjax._types import Key, Scalars
+from dpjax.noise.keys.rows import LEAST_WORDS, mapped_rows
 from dpjax.noise.pending import OVERFLOW, TIE, at, completed, in_blocks
 from dpjax.noise.tables import BASE_BITS, LIMBS, Table
 
@@ -23,9 +27,15 @@ LARGEST = 1 << 29  # largest magnitude of a count, with or without noise, on a d
 WIDEST = 1 << 53  # largest magnitude of a count or released number: a double is exact
 _LIMB = 30  # bits of the lower limb of a magnitude
 _MOST_HIGH = 1 << 25  # a magnitude is clipped to 2^55, above 2 * WIDEST
+_NONE = (1 << 32) - 1  # a leading limb that no word exceeds
 _NEGATIVE, _CATEGORY = 64, 63  # bits of a byte, beside that of `TIE`
 
 Words = UInt32[Array | np.ndarray, "..."]
+Row = tuple[UInt32[Array | np.ndarray, " _"], Any, Any]
+"""Leading limbs of a digit's thresholds, their number, and 1 for the lowest digit."""
+
+Marks = UInt8[Array, "d n"] | list[UInt8[Array, " n"]]
+"""What `_digit` returns, a row for each digit; rows beyond them do not count."""
 
 
 def sample(key: Key, table: Table, shape: tuple[int, ...]) -> Int32[Array, "..."]:
@@ -92,45 +102,86 @@ def _block(
     A draw is pending if a word equals the leading limb of a threshold (a tie), or if
     its top digit overflowed.
     """
+    draw = partial(_drawn, size=size, number=number)
+    if size * table.largest.shape[-1] < LEAST_WORDS:
+        return draw(CPU, key, table)
+    return by_platform(draw, key, table, on_tpu=TPU)
+
+
+def _drawn(
+    sizes: Sizes, key: Key, table: Table, size: int, number: int
+) -> tuple[Int32[Array, " n"], ...]:
+    """Compute `_block`, with the sizes for a platform."""
     key_words, key_pending = jr.split(key)
-    words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)
-    # Without the barrier, XLA may draw the words again for each use of the result.
-    marked = lax.optimization_barrier(_compared(table, words))
+    marked = _marked(sizes, key_words, table, size)
     noise, overflow = _assembled(table, marked, number)
-    ties = jnp.any(marked >= TIE, axis=0)
+    ties = reduce(jnp.logical_or, (row >= TIE for row in marked))
     pending = jnp.where(ties, TIE, jnp.where(overflow, OVERFLOW, 0)).astype(jnp.uint8)
 
     def again(key, lanes, tied, old):
-        return _completed(key, table, tied, at(marked, lanes), *old)
+        found = jax.tree.map(lambda rows: at(rows, lanes), marked)
+        return _completed(key, table, tied, found, *old)
 
     return completed(key_pending, noise, pending, again)
 
 
-def _compared(table: Table, words: UInt32[Array, "d n"]) -> UInt8[Array, "d n"]:
-    """For each digit, the number of thresholds whose leading limb is below the word.
+def _marked(sizes: Sizes, key: Key, table: Table, size: int) -> Marks:
+    """Draw a word for each digit of all draws, and return them as `_digit` does."""
+    parts = enumerate((table.low, *table.high))
+    rows = [(part[:, 0], len(part), np.uint32(i == 0)) for i, part in parts]
+    if sizes.whole:
+        marked = mapped_rows(sizes, key, size, _digit, _of_one_shape(rows))
+        return lax.optimization_barrier(marked)
+    words = jr.bits(key, (len(rows), size), jnp.uint32)
+    marked = [*map(_digit, words, rows)]
+    if len(rows) == 1:
+        marked.append(jnp.zeros_like(marked[0]))
+    # XLA may draw the words again for each use of the result, but not of two rows.
+    return lax.optimization_barrier(jnp.stack(marked))
 
-    Bit `TIE` is set if the word equals a leading limb. The last bit of a word of the
-    first digit is the sign; it becomes bit `_NEGATIVE` of the first digit.
+
+def _of_one_shape(rows: list[Row]) -> list[Row]:
+    most = max(number for _, number, _ in rows)
+    pad = partial(jnp.pad, constant_values=np.uint32(_NONE))
+    return [
+        (pad(leading, (0, most - number)), jnp.asarray(number), jnp.asarray(lowest))
+        for leading, number, lowest in rows
+    ]
+
+
+def _digit(words: UInt32[Array, "..."], row: Row) -> UInt8[Array, "..."]:
+    """For words of a digit, the number of thresholds whose leading limb is below.
+
+    Bit `TIE` is set if a word equals a leading limb. The last bit of a word of the
+    lowest digit is the sign; it becomes bit `_NEGATIVE`.
+
+    The search halves the thresholds, for all words together: a loop over thresholds
+    takes twice as long on a CPU.
     """
-    firsts = (words[0] >> jnp.uint32(1), *words[1:])
-    marked = []
-    for first, thresholds in zip(firsts, (table.low, *table.high), strict=True):
-        count = jnp.zeros(first.shape, jnp.int32)
-        tie = jnp.zeros(first.shape, bool)
-        for k in range(thresholds.shape[-2]):
-            count = count + (first > thresholds[k, 0]).astype(jnp.int32)
-            tie = tie | (first == thresholds[k, 0])
-        marked.append((count + jnp.where(tie, TIE, 0)).astype(jnp.uint8))
-    negative = (words[0] & jnp.uint32(1)).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
-    return jnp.stack([marked[0] | negative, *marked[1:]])
+    leading, number, lowest = row
+    first = words >> lowest
+    count = jnp.zeros(first.shape, jnp.int32)
+    left = [*leading, np.uint32(_NONE)]  # among them is the first that is not below
+    while len(left) > 1:
+        half = len(left) // 2
+        lower, upper = left[:half], left[half:]
+        below = lower[-1] < first
+        count = count + jnp.where(below, half, 0)
+        lower += lower[-1:] * (len(upper) - half)
+        left = [jnp.where(below, y, x) for x, y in zip(lower, upper, strict=True)]
+    tie = (first == left[0]) & (count < number)
+    negative = (words & lowest).astype(jnp.uint8) * jnp.uint8(_NEGATIVE)
+    return (count + jnp.where(tie, TIE, 0)).astype(jnp.uint8) | negative
 
 
 def _assembled(
-    table: Table, marked: UInt8[Array, "d n"], number: int
+    table: Table, marked: Marks, number: int
 ) -> tuple[tuple[Int32[Array, " n"], ...], Bool[Array, " n"]]:
     """Return the noise with the given digits, and where its top digit overflowed."""
-    digits = (marked & jnp.uint8(_CATEGORY)).astype(jnp.int32)
-    digits = jnp.minimum(digits, table.largest[:, None])
+    digits = [
+        jnp.minimum((row & jnp.uint8(_CATEGORY)).astype(jnp.int32), most)
+        for row, most in zip(marked, table.largest, strict=False)
+    ]
     low = magnitude = digits[0]
     overflow = (low == table.top_values + 1) & (table.top == 0)
     for j, digit in enumerate(digits[1:], start=1):
@@ -146,7 +197,7 @@ def _completed(
     key: Key,
     table: Table,
     tied: Bool[Array, " k"],
-    marked: UInt8[Array, "d k"],
+    marked: Marks,
     *noise: Int32[Array, " k"],
 ) -> tuple[tuple[Int32[Array, " k"], ...], Bool[Array, " k"]]:
     """Resolve ties, or redraw a top digit that overflowed and add it to the noise.
@@ -157,7 +208,7 @@ def _completed(
     shape = (LIMBS + (LIMBS - 1) * len(parts), tied.size)
     words = jr.bits(key, shape, jnp.uint32)
     rest = words[LIMBS:].reshape(len(parts), LIMBS - 1, -1)
-    resolved = jnp.stack([*map(_resolved, marked, rest, parts)])
+    resolved = [*map(_resolved, marked, rest, parts)]
     first, first_overflow = _assembled(table, resolved, len(noise))
     digit = _count_reached([*words[:LIMBS]], table.redraw)
     digit = jnp.minimum(digit, table.top_values)

@@ -49,9 +49,9 @@ FUNCTIONS = {
         "_to_law", "_laws", "_neighbouring_ratios", "_exp", "exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
-        "sample", "limbs", "_noise", "_block", "_compared",
-        "_assembled", "_completed", "_resolved", "_count_reached", "_signed", "_sum",
-        "_carried", "add", "add_wide",
+        "sample", "limbs", "_noise", "_block", "_drawn", "_marked", "_of_one_shape",
+        "_digit", "_assembled", "_completed", "_resolved", "_count_reached", "_signed",
+        "_sum", "_carried", "add", "add_wide",
     ),
     "noise/pending.py": ("in_blocks", "completed", "at", "_some"),
     "noise/discrete_gaussian.py": (
@@ -74,8 +74,10 @@ FUNCTIONS = {
     ),
     "noise/keys/chacha.py": (
         "block", "block_in", "_double_round", "_rotate", "_random_bits", "stream_in",
-        "_split", "_fold_in", "release_key",
+        "map_rows", "_split", "_fold_in", "release_key",
     ),
+    "noise/keys/threefry.py": ("map_rows",),
+    "noise/keys/rows.py": ("mapped_rows",),
     "noise/compositions.py": (
         "_below", "pick", "points", "differences", "largest", "product",
         "_times", "split", "gaps", "shuffled",

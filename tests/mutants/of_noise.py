@@ -208,8 +208,8 @@ MUTANTS = (
         "table row shifted",
         "sampler: the first threshold is left out",
         "noise/discrete_laplace.py",
-        "for k in range(thresholds.shape[-2]):",
-        "for k in range(1, thresholds.shape[-2]):",
+        "left = [*leading, np.uint32(_NONE)]",
+        "left = [*leading[1:], np.uint32(_NONE)]",
         (_SAMPLER + "test_the_sampler_equals_big_integers_with_release_keys",),
     ),
     Mutant(
@@ -299,9 +299,9 @@ MUTANTS = (
         "float noise",
         "sampler: a float32 decides the sign",
         "noise/discrete_laplace.py",
-        "words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)\n",
-        "words = jr.bits(key_words, (table.largest.shape[-1], size), jnp.uint32)\n"
-        "    sign = jr.uniform(jr.clone(key_words), (size,)).astype(jnp.uint32)\n"
+        "words = jr.bits(key, (len(rows), size), jnp.uint32)\n",
+        "words = jr.bits(key, (len(rows), size), jnp.uint32)\n"
+        "    sign = jr.uniform(jr.clone(key), (size,)).astype(jnp.uint32)\n"
         "    words = words.at[0].set((words[0] & ~jnp.uint32(1)) | sign)\n",
         (_SAMPLER + "test_the_sampler_equals_big_integers_with_release_keys",),
     ),

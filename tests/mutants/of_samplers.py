@@ -7,6 +7,7 @@ _DISCRETE_LAPLACE = "noise/discrete_laplace.py"
 _CHACHA = "noise/keys/chacha.py"
 _IN_DISCRETE_LAPLACE = "tests/test_discrete_laplace.py::"
 _IN_RANDOM = "tests/test_random.py::"
+_IN_ROWS = _IN_DISCRETE_LAPLACE + "test_an_accelerators_program_"
 _COMPLETED = (
     _IN_DISCRETE_LAPLACE + "test_ties_and_overflows_are_completed_bit_for_bit[2100]"
 )
@@ -16,8 +17,8 @@ MUTANTS = (
         "branch left out",
         "sampler: a tie with the first threshold",
         _DISCRETE_LAPLACE,
-        "tie = tie | (first == thresholds[k, 0])",
-        "tie = tie | ((first == thresholds[k, 0]) & (k > 0))",
+        "tie = (first == left[0]) & (count < number)",
+        "tie = (first == left[0]) & (count < number) & (count > 0)",
         (_IN_DISCRETE_LAPLACE + "test_one_tie_with_any_threshold_is_enough[0]",),
     ),
     Mutant(
@@ -32,8 +33,8 @@ MUTANTS = (
         "branch left out",
         "sampler: ties, unless all draws tie",
         _DISCRETE_LAPLACE,
-        "ties = jnp.any(marked >= TIE, axis=0)",
-        "ties = jnp.all(marked >= TIE, axis=0)",
+        "ties = reduce(jnp.logical_or,",
+        "ties = reduce(jnp.logical_and,",
         (_COMPLETED,),
     ),
     Mutant(
@@ -205,6 +206,62 @@ MUTANTS = (
         "return part(jnp.uint32(0)).reshape(-1)",
         "return part(jnp.uint32(1)).reshape(-1)",
         (_IN_RANDOM + "test_bits_are_the_words_of_numbered_blocks[1]",),
+    ),
+    *(
+        Mutant(kind, f"words in rows: {what}", where, old, new, (_IN_ROWS + test,))
+        for kind, what, where, old, new, test in (
+            (
+                "key reused",
+                "ChaCha20 begins each at the first part",
+                _CHACHA,
+                "place = place + (firsts // np.uint32(part))[:, None, None]",
+                "place = place + 0 * firsts[:, None, None]",
+                "compares_the_same_words[release-4294967296]",
+            ),
+            (
+                "law changed",
+                "ChaCha20 begins each with a part",
+                _CHACHA,
+                "lax.dynamic_slice(row, (start,), (size,))",
+                "lax.dynamic_slice(row, (0 * start,), (size,))",
+                "compares_the_same_words[release-4294967296]",
+            ),
+            (
+                "key reused",
+                "threefry begins each at the first word",
+                "noise/keys/threefry.py",
+                "_threefry(key, high, low + first)",
+                "_threefry(key, high, low + 0 * first)",
+                "compares_the_same_words[study-4294967296]",
+            ),
+            (
+                "key reused",
+                "every block is the first",
+                "noise/keys/rows.py",
+                "map_rows(sizes, data, firsts + start, lanes,",
+                "map_rows(sizes, data, firsts + 0 * start, lanes,",
+                "compares_the_same_words[study-65536]",
+            ),
+            (
+                "law changed",
+                "the last block is put beyond the end",
+                "noise/keys/rows.py",
+                "jnp.minimum(block * jnp.uint32(lanes), jnp.uint32(size - lanes))",
+                "block * jnp.uint32(lanes)",
+                "compares_the_same_words[study-70000]",
+            ),
+        )
+    ),
+    Mutant(
+        "law changed",
+        "sampler: words tie with unused thresholds",
+        _DISCRETE_LAPLACE,
+        "tie = (first == left[0]) & (count < number)",
+        "tie = first == left[0]",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_a_word_without_zeros_does_not_tie_with_an_unused_threshold",
+        ),
     ),
     Mutant(
         "key reused",

@@ -4,11 +4,13 @@ Bits, splits and folds use different nonces, so that no bit drawn from a key is 
 a key derived from it.
 """
 
-__all__ = ["CHACHA20", "block", "release_key"]
+__all__ = ["CHACHA20", "block", "map_rows", "release_key"]
 
 import math
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +18,7 @@ import jax.random as jr
 import numpy as np
 from jax import lax
 from jax.extend.random import define_prng_impl
-from jaxtyping import Array, UInt32
+from jaxtyping import Array, UInt8, UInt32
 
 from dpjax._platforms import Sizes, by_platform
 from dpjax._types import Key
@@ -123,7 +125,7 @@ def stream_in(
     A CPU computes one part after the other, since its state fits the cache.
     """
     unrolled = blocks >= sizes.least_unrolled
-    at_once = _DOUBLE_ROUNDS if unrolled else sizes.double_rounds
+    at_once = _rounds_at_once(sizes, blocks)
 
     def part(first):
         counter = first + lax.iota(jnp.uint32, min(blocks, _PART))
@@ -135,6 +137,44 @@ def stream_in(
         return part(jnp.uint32(0)).reshape(-1)
     parts = lax.iota(jnp.uint32, -(-blocks // _PART)) * np.uint32(_PART)
     return sizes.map(part, parts).reshape(-1)
+
+
+def _rounds_at_once(sizes: Sizes, blocks: int) -> int:
+    return _DOUBLE_ROUNDS if blocks >= sizes.least_unrolled else sizes.double_rounds
+
+
+def map_rows(
+    sizes: Sizes,
+    key: Words,
+    firsts: UInt32[Array, " d"],
+    size: int,
+    function: Callable[[Words, Any], UInt8[Array, "..."]],
+    of_row: Sequence[Any],
+) -> list[UInt8[Array, " n"]]:
+    """Return a function of rows of random words, whose first words are at `firsts`.
+
+    One kernel computes all parts of the stream in which the rows are, and the function.
+    The stream has at least `_PART` blocks.
+    """
+    part = _PART * _WORDS
+    shape = len(of_row), -(-size // part) + 1, _PART
+    place, lane = (lax.broadcasted_iota(jnp.uint32, shape, axis) for axis in (1, 2))
+    place = place + (firsts // np.uint32(part))[:, None, None]
+    counter = place * np.uint32(_PART) + lane
+    at_once = _rounds_at_once(sizes, counter.size)
+    words = block_in(at_once, key, counter, (_BITS, 32, 0))
+    rows = jax.tree.map(lambda *x: jnp.stack(x), *of_row)
+    found = [jax.vmap(function)(x, rows).astype(jnp.uint32) for x in words]
+    # XLA computes all rounds for each array and merges them: fewer compile sooner.
+    pairs = zip(found[::2], found[1::2], strict=True)
+    both = lax.optimization_barrier([x | (y << np.uint32(8)) for x, y in pairs])
+    parted = [x >> np.uint32(shift) for x in both for shift in (0, 8)]
+    ordered = jnp.stack(parted, axis=2).astype(jnp.uint8).reshape(len(of_row), -1)
+    starts = firsts % np.uint32(part)
+    return [
+        lax.dynamic_slice(row, (start,), (size,))
+        for row, start in zip(ordered, starts, strict=True)
+    ]
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:

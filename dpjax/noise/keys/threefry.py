@@ -4,9 +4,11 @@ It is faster than JAX's default implementation. With `jax_threefry_partitionable
 is the default, every function of `jax.random` returns the same bits for both.
 """
 
-__all__ = ["UNROLLED_THREEFRY", "study_key"]
+__all__ = ["UNROLLED_THREEFRY", "map_rows", "study_key"]
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +17,10 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 from jax.extend.random import define_prng_impl
-from jaxtyping import Array, UInt32
+from jaxtyping import Array, UInt8, UInt32
 
 from dpjax._checks import brief, whole
+from dpjax._platforms import Sizes
 from dpjax._types import Key
 
 Words = UInt32[Array, "..."]
@@ -72,6 +75,21 @@ def _random_bits(key: Words, bit_width: int, shape: tuple[int, ...]) -> Array:
     if bit_width == 64:
         return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
     return (high ^ low).astype(jnp.dtype(f"uint{bit_width}"))
+
+
+def map_rows(
+    sizes: Sizes,
+    key: Words,
+    firsts: UInt32[Array, " d"],
+    size: int,
+    function: Callable[[Words, Any], UInt8[Array, "..."]],
+    of_row: Sequence[Any],
+) -> list[UInt8[Array, " n"]]:
+    """Return a function of rows of random words, whose first words are at `firsts`."""
+    del sizes
+    high, low = _count((size,))
+    pairs = (_threefry(key, high, low + first) for first in firsts)
+    return [function(x ^ y, row) for (x, y), row in zip(pairs, of_row, strict=True)]
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:
