@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
 import pytest
 
 import dpjax as dp
@@ -465,6 +467,33 @@ def test_gaussian_noise_is_in_no_file_of_an_earlier_version(version):
     with pytest.raises(checker.Refused, match="version 3"):
         checker.check(text)
     with pytest.raises(InconsistentRelease, match="version"):
+        Released.from_text(text)
+
+
+def sampled():
+    net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
+    records = np.zeros((30, 1), np.uint8)
+    paid = {"epsilon": 1, "adjacency": "add-remove", "sample_rate": "1/2"}
+    return json.loads(dp.release(net, records, **paid).to_text())
+
+
+@pytest.mark.parametrize(
+    ("document", "version"),
+    [
+        (sampled, 1),
+        (sampled, 2),
+        (partial(newest, "learned-laplace"), 2),
+        (lambda: json.loads(seeds("release")["persons.json"]), 1),
+    ],
+    ids=["sample", "sample", "learned", "persons"],
+)
+def test_what_a_version_does_not_know_is_in_no_file_of_it(document, version):
+    document = document()
+    checker.check(json.dumps(document))
+    text = json.dumps(rehashed({**document, "version": version}))
+    with pytest.raises(checker.Refused, match=r"needs? version"):
+        checker.check(text)
+    with pytest.raises(InconsistentRelease):
         Released.from_text(text)
 
 

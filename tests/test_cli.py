@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -161,10 +162,12 @@ def test_several_releases_predict_together(folder, capsys):
         wanted = dp.posterior(made, disjoint=tables == "disjoint").query("t")
         probability = float(asked.splitlines()[1].rpartition(",")[2])
         assert probability == pytest.approx(float(wanted[0, 0]), rel=1e-4)
+    shutil.copy("r.json", "copy.json")
     for wrong, message in (
         (["r.json", "--also", "s.json"], "`tables` must say whether"),
         (["r.json", "--tables", "one"], "`tables` must be given with --also"),
-        (["r.json", "--also", "./r.json", "--tables", "one"], "one file twice"),
+        (["r.json", "--also", "./r.json", "--tables", "one"], "or a copy twice"),
+        (["r.json", "--also", "copy.json", "--tables", "one"], "or a copy twice"),
     ):
         assert main(["query", *wrong, "--target", "t"]) == 2
         assert message in capsys.readouterr().err

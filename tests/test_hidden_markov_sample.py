@@ -4,6 +4,7 @@ import decimal
 import functools
 import itertools
 import json
+import types
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,7 @@ from dpjax.noise.simplex_grid import LOG_BITS, log_table
 from dpjax.privacy import ADJACENCIES
 from dpjax.releases.entries import InconsistentRelease
 from dpjax.statistics import NetworkCounts
+from dpjax.study import event_plan
 from tests.helpers.release_files import rehashed
 from tests.helpers.statistical import assert_binomial
 
@@ -311,6 +313,27 @@ def forward(log, emission, first, moves):
             alpha = alpha * np.exp(cell - cell.max())
             alpha = alpha / alpha.sum()
     return total
+
+
+def test_a_plan_averages_draws_of_all_chains_with_their_weights():
+    weights = np.array([0.5, 0.125, 0.375])
+    marks = np.broadcast_to(np.array([0.1, 0.2, 0.3])[:, None, None], (300, 3, 2, 4))
+    fitted = types.SimpleNamespace(
+        emission=jnp.asarray(marks, float),
+        initial=jnp.asarray(marks[..., 0], float),
+        transition=jnp.asarray(marks[..., :2], float),
+        weights=weights,
+    )
+    tables, given = event_plan._weighted_draws(fitted)
+    assert 50 < len(given) <= 102
+    chains = np.rint(10 * np.exp(tables.first[:, 0])).astype(int) - 1
+    np.testing.assert_allclose(np.bincount(chains, given), weights)
+    for table in tables:
+        np.testing.assert_allclose(
+            np.exp(table.reshape(len(given), -1)[:, -1]),
+            marks[0, chains, 0, 0],
+            rtol=1e-5,
+        )
 
 
 def test_a_plan_of_event_logs_is_alone(key):

@@ -799,6 +799,31 @@ def test_an_altered_file_is_refused_although_it_is_rehashed(what, document):
     assert_refused(document, ALTERED[what])
 
 
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_nothing_is_learned_from_a_sample(adjacency):
+    """Its records are others than those of the later steps."""
+    schema, records = dp.Schema({"a": [0, 1], "b": [0, 1]}), np.eye(2, dtype="u1")
+    paid = {"adjacency": adjacency, "mechanism": "laplace"}
+    known = np.repeat(records, 20, axis=0)
+    found = dp.learn(schema, known, epsilon=4, degree=1, **paid)
+    empty = dp.BayesNet.from_parents(schema, {"a": [], "b": []})
+    sample = dp.release(empty, known, epsilon=1, sample_rate="1/2", **paid)
+    document, before = (json.loads(x.to_text()) for x in (found, sample))
+    content, earlier = document["content"], before["content"]
+    first = Fraction(content["learned"]["earlier"]["guarantee"]["epsilon"])
+    whole = Fraction(content["guarantee"]["epsilon"]) - first + 1
+    content["guarantee"]["epsilon"] = str(whole)
+    content["records"] = earlier["records"]
+    content["learned"]["earlier"] = {
+        name: entry for name, entry in earlier.items() if name not in SHARED
+    }
+    text = json.dumps(rehashed(document))
+    with pytest.raises(checker.Refused, match="of sampled records"):
+        checker.check(text)
+    with pytest.raises(InconsistentRelease, match="must not continue a release of a s"):
+        dp.Released.from_text(text)
+
+
 PAIRS_ALTERED = {
     "fewer draws": lambda x: x["learned"].update(draws=0),
     "more draws": lambda x: x["learned"].update(draws=2),

@@ -263,6 +263,15 @@ def test_a_part_has_a_name(ledger, name, as_for_a_user):
     assert ledger.spent == 0
 
 
+@pytest.mark.parametrize("name", ["North", "nor th ", "\uff4eorth"])
+def test_a_part_is_not_taken_for_another_that_is_written_alike(ledger, name):
+    ledger.charge(HALF, part="north")
+    with pytest.raises(ValueError, match="`part` must be 'north', as before"):
+        ledger.charge(HALF, part=name)
+    ledger.charge(HALF, part="south")
+    assert ledger.spent == Fraction(1, 2)
+
+
 @pytest.fixture(params=["memory", "file"])
 def monthly(request, tmp_path, monkeypatch):
     day(monkeypatch, "2026-11-29")

@@ -230,6 +230,7 @@ def test_contradictory_evidence_is_refused(rng):
         (["a", "a"], None, "`target` must be different"),
         ("a", {"z": 1}, "`evidence`, or `given`, must name variables"),
         ("a", {"b": 7}, "must hold only declared levels"),
+        ("a", {"b": "7"}, "`evidence` must give 'b' one of its levels"),
         ("a", {"other": [1]}, "`evidence`, or `given`, must name"),
         ("a", {"b": [0, 1], "c": [1]}, "`evidence` must have columns of one length"),
         ("a", np.zeros((2, 3), np.int32), "`evidence` must be signed integers"),

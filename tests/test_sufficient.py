@@ -213,6 +213,9 @@ AGE, COUNT = Interval("age", 0.0, 100.0), Interval("count", 0.0, 7.0)
 SEX = Variable("sex", ("f", "m"))
 
 
+NARROW = Interval("x", 1e6, 1e6 + 0.5)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -247,6 +250,12 @@ SEX = Variable("sex", ("f", "m"))
             "`units` must be an integer of at least 1",
         ),
         (lambda: Sufficient.of("gaussian", (), "add-remove"), "of one column, got 0"),
+        (
+            lambda: Sufficient.of("exponential", (NARROW,), "replace-one").sensitivity(
+                "replace-one"
+            ),
+            "`over` must distinguish rounded records",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(make, message):

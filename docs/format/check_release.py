@@ -235,6 +235,8 @@ def labels(variable, what):
         days = [datetime.date.fromisoformat(variable[x]) for x in ("lower", "upper")]
     except (TypeError, ValueError):
         raise Refused(f"the bounds of {what} are no days") from None
+    written = [day.isoformat() for day in days]
+    need(written == [variable["lower"], variable["upper"]], f"{what} has other days")
     need(days[0] <= days[1], f"the bounds of {what} do not increase")
     number = {
         "year": lambda day: str(day.year).zfill(4),
@@ -699,9 +701,12 @@ def check_release(document):
     digest = sha256(canonical(rest) if version >= 3 else escaped(content))
     need(document["sha256"] == digest, "the hash differs")
     yield "hash", f"SHA-256 of the canonical form is {digest}"
-    optional = ["hidden_states", *["about", "learned", "sampled"][: 3 * (version >= 3)]]
+    late = {"about": 3, "learned": 3, "sampled": 3, "hidden_states": 1}
+    for name, first in late.items():
+        known = name not in content or version >= first
+        need(known, f"`{name}` needs version {first}")
     entries = set(content) - {"hidden_states", "about"}
-    members(content, entries | {*SHARED}, optional, "`content`")
+    members(content, entries | {*SHARED}, late, "`content`")
     check_about(content.get("about", {"title": "none"}))
     library = content["library"]
     need(isinstance(library, str) and len(library) <= 40, "`library` is no name")
@@ -732,6 +737,7 @@ def check_entries(content, version):
     need(more == known, "the guarantee is not one of this kind of noise")
     yield "guarantee", f"{in_words((budget, *more))}, {near}, for {unit(rows)}"
     public = near == "replace-one"
+    need(version >= 2 or rows == 1, "`contributions` need version 2")
     need(public or content["records"] is None, "`records` is private, and must be null")
     if public:
         integer(content["records"], 1, MOST, "`records`")
@@ -802,6 +808,7 @@ def check_learned(content, version):
         added += len(given) - len(kept)
     draws, one = draws_of(content), content["learned"]["epsilon"]
     need(added <= draws, "there are more new parents than draws")
+    need("sampled" not in before, "the earlier release is of sampled records")
     measured = before.get("statistic")
     need(isinstance(measured, dict), "`statistic` is not an object")
     pairs = (MARGINALS, LOOSE_BLOCKS)

@@ -16,7 +16,6 @@ __all__ = [
 import argparse
 import contextlib
 import importlib
-import os
 import pathlib
 import sys
 import threading
@@ -26,6 +25,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from dpjax._documents import read_text
 from dpjax.cli.budgets import plain
 from dpjax.data.bayes_net import BayesNet, read_parents
 from dpjax.data.intervals import Interval
@@ -100,8 +100,8 @@ def releases_of(
             raise ValueError("`tables` must be given with --also, got no such release.")
         return released, None
     paths = [options.release, *options.also]
-    if len({*map(os.path.realpath, paths)}) < len(paths):
-        raise ValueError("`also` must name further releases, got one file twice.")
+    if len({read_text(path, "release") for path in paths}) < len(paths):
+        raise ValueError("`also` must name further releases, got one or a copy twice.")
     if options.tables is None:
         raise ValueError(
             "`tables` must say whether all releases are of one table of records or of "

@@ -39,6 +39,8 @@ class Beside(abc.ABC):
     """A column that is read with the variables, but is none of them."""
 
     name: str
+    argument: str
+    """The argument that names the column."""
 
     @abc.abstractmethod
     def see(self, table: sources.Table, place: str) -> None:
@@ -204,6 +206,8 @@ def _tables(
         if not (
             isinstance(part, sources.InMemoryTable) and sources.is_array(part.table)
         ):
+            for beside in (x for x in wanted if isinstance(x, Beside)):
+                _check_beside(beside, part)
             check_columns(part, names, known)
         for table in part.read(names):
             yield part, table
@@ -226,6 +230,14 @@ def known_names(declared: set[str], ignore: str | Collection[str]) -> set[str]:
             "out of the schema or the network to release nothing of it."
         )
     return declared | ignored
+
+
+def _check_beside(beside: Beside, part: sources.Part) -> None:
+    if beside.name not in part.names():
+        raise ValueError(
+            f"`{beside.argument}` must name a column of the table, got no "
+            f"{beside.name!r:.80}{_in(part.place)}."
+        )
 
 
 def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> None:

@@ -121,10 +121,16 @@ def _blocks(
 
 
 def _refuse_levels(given: Mapping, variables: Sequence[AnyVariable]) -> None:
-    """Raise `ValueError` if a single value of a variable is none of its levels."""
+    """Raise `ValueError` if a variable's single value is no level, or no number."""
     for variable in variables:
         value = given.get(variable.name)
-        if isinstance(variable, Interval) or not isinstance(value, str):
+        if not isinstance(value, str):
+            continue
+        if isinstance(variable, Interval):
+            if not _is_number(value):
+                raise ValueError(
+                    f"`evidence`, or `given`, must give {variable.name!r:.80} a number."
+                )
             continue
         if _encoded({variable.name: [value]}, variable)[1]:
             levels = ", ".join(map(str, variable.levels))
@@ -132,6 +138,14 @@ def _refuse_levels(given: Mapping, variables: Sequence[AnyVariable]) -> None:
                 f"`evidence` must give {variable.name!r:.80} one of its levels, which "
                 f"are {levels:.200}."
             )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_one(value: object) -> bool:

@@ -43,7 +43,7 @@ class Multiplicities(Beside):
                 f"`{argument}` must name a column that is no variable, {name!r:.80} is "
                 "one: rename the column."
             )
-        self.name, self._argument, self._most = name, argument, most
+        self.name, self.argument, self._most = name, argument, most
         self._total = 0
         self._seen = np.zeros(0, np.int64)
 
@@ -51,7 +51,7 @@ class Multiplicities(Beside):
         """Read the column of a table; `of_the` then returns its integers."""
         if sources.is_array(table):
             raise ValueError(
-                f"`{self._argument}` must name a column, and encoded records have no "
+                f"`{self.argument}` must name a column, and encoded records have no "
                 "names: give the table itself, which is encoded here."
             )
         values, places = read_column(table, self.name)
@@ -61,7 +61,7 @@ class Multiplicities(Beside):
             digits = shown.isascii() and shown.isdigit()
             if not digits or len(shown) > 16 or int(shown) > self._most:
                 raise ValueError(
-                    f"`{self._argument}` must be an integer from 0 to {self._most} in "
+                    f"`{self.argument}` must be an integer from 0 to {self._most} in "
                     f"every row, column {self.name!r:.80}"
                     f"{f' in {place}' if place else ''} has others."
                 )
@@ -69,7 +69,7 @@ class Multiplicities(Beside):
         self._seen = integers[places]
         if float(self._total) + self._seen.sum(dtype=float) > MOST:
             raise ValueError(
-                f"`{self._argument}` must have a sum of at most 2^53, column "
+                f"`{self.argument}` must have a sum of at most 2^53, column "
                 f"{self.name!r:.80} has a larger one."
             )
         self._total += int(self._seen.sum())

@@ -167,6 +167,8 @@ def _any_text() -> Variable:
 class _People(Beside):
     """The persons of a table's rows, as integers in the order of their first rows."""
 
+    argument = "id"
+
     def __init__(self, name: str) -> None:
         self.name = name
         self._known: dict[str, int] = {}  # salted hashes: no choice of ids is slow

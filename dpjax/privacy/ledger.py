@@ -142,7 +142,7 @@ class Ledger(Unpickled):
         Raises:
             ValueError: if the cost does not convert to the budget's class, has another
                 adjacency or unit of protection, or is too long a fraction (`rounded_up`
-                shortens it).
+                shortens it), or a new part has nearly the name of a known one.
             BudgetExceeded: if the cost exceeds the remaining budget.
         """
         with self._opened() as book:
@@ -241,6 +241,7 @@ class Ledger(Unpickled):
         if cost.contributions != self.contributions:
             raise _other_unit(self.contributions, cost.contributions)
         read_back(book, charge)
+        book.check_part(charge.part)
         for name, left in book.budget.remaining(book.before(charge.part)).items():
             if numbers[name] > left:
                 raise BudgetExceeded(

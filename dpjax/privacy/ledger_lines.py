@@ -21,6 +21,7 @@ __all__ = [
 
 import datetime
 import hashlib
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -104,6 +105,17 @@ class Book(NamedTuple):
             return self.spent
         return self.shared.composed(self.parts.get(part, self.budget.nothing()))
 
+    def check_part(self, part: str | None) -> None:
+        """Raise `ValueError` if a new part has nearly the name of a known one."""
+        if part is None or part in self.parts:
+            return
+        for known in self.parts:
+            if _plain(known) == _plain(part):
+                raise ValueError(
+                    f"`part` must be {known!r:.80}, as before, or have another name, "
+                    f"got {part!r:.80}."
+                )
+
     def on(self, date: str) -> "Book":
         """Return the state at a date, when the budget may have been renewed."""
         if self.period is None or not self.date:
@@ -124,6 +136,11 @@ class Book(NamedTuple):
         nothing = self.budget.nothing()
         own = book.parts.get(charge.part, nothing).composed(cost)
         return book._replace(parts={**book.parts, charge.part: own})
+
+
+def _plain(part: str) -> str:
+    """Return a name without what a reader overlooks: case, spaces, forms of letters."""
+    return "".join(unicodedata.normalize("NFKC", part).casefold().split())
 
 
 def with_charge(book: Book, charge: Charge, inode: int) -> Book:

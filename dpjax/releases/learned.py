@@ -70,6 +70,8 @@ class Learned(eqx.Module):
             raise ValueError("`learned` must be a release without facts of its own.")
         if before.learned is None and any(before.net.parents):
             raise ValueError("`learned` must begin with a network without edges.")
+        if before.sampled is not None:
+            raise ValueError("`learned` must not continue a release of a sample.")
         if before.statistic.network is None:
             raise ValueError("`learned` must not continue a release of pairs.")
         self._check_edges(released.statistic, net)

@@ -75,8 +75,8 @@ def release(
             means 1, which protects each row on its own. Without `id` the curator
             promises that nobody has more rows.
         id: name of a column that identifies the person of each row; it is not a
-            variable. At most `contributions` rows of each person are kept, chosen by a
-            hash of their content with a new key. Only under "add-remove", for a table
+            variable. At most `contributions` rows of each person are kept, chosen at
+            random. Only under "add-remove", for a table
             with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. None means Gaussian noise for a budget of

@@ -69,9 +69,7 @@ class Sufficient(FamilyStatistic):
         one_of(ADJACENCIES, adjacency=self.adjacency)
         self._check_variables()
         lattice = self.family.lattice
-        units = self.units
-        if units is None:
-            units = lattice or _UNITS
+        units = (lattice or _UNITS) if self.units is None else self.units
         whole(1, units=units)
         if units > _MOST_UNITS or units % (lattice or 1):
             raise ValueError(
@@ -201,15 +199,15 @@ class Sufficient(FamilyStatistic):
     def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         r"""Return the L1 sensitivity of `measure`; it is exact if its `tight` is True.
 
-        Under add-remove it is `units` times the largest L1 norm of a record's scaled
-        statistics, attained where all are largest; the number added for n is then 0.
+        Under add-remove it is `units` times the largest L1 norm of scaled statistics,
+        attained where all are largest; the number added for n is then 0.
         Under replace-one it is $units \cdot Δ$ on a lattice, with the largest L1 change
-        Δ of the scaled statistics, and also exact in one dimension, since rounding is
-        monotone. Otherwise each of K components is rounded by at most ½ + η, with the
-        float32 error η, and the bound is $units \cdot Δ + K (1 + 2η)$.
+        Δ of scaled statistics, and exact in one dimension, since rounding is monotone.
+        Otherwise each of K components is rounded by at most ½ + η, with the float32
+        error η, and the bound is $units \cdot Δ + K (1 + 2η)$.
 
         Raises:
-            ValueError: if the statistic was made for another adjacency.
+            ValueError: for another adjacency, or if all records have equal numbers.
         """
         one_of((self.adjacency,), adjacency=adjacency)
         units, family = self.steps, self.family
@@ -217,16 +215,19 @@ class Sufficient(FamilyStatistic):
             radius = round(family.radius(scaled=True).value)
             return Sensitivity(units * radius, adjacency, tight=True)
         change, tight = family.diameter(scaled=True)
-        if family.lattice is not None:
-            return Sensitivity(round(units * change), adjacency, tight)
         error = units * 2.0**-21  # a few roundings, each of 2^-24 at most
-        if family.dimension == 1:
-            lowest = units * (1 - change)  # to the highest, `units`
-            least = math.ceil(lowest - 0.5 - error)
-            exact = least == math.floor(lowest + 0.5 + error)
-            return Sensitivity(units - least, adjacency, exact)
-        slack = family.dimension * (1 + 2 * error)
-        return Sensitivity(math.floor(units * change + slack), adjacency, False)
+        if family.lattice is not None:
+            most = round(units * change)
+        elif family.dimension == 1:
+            most = math.floor(units * change + 0.5 + error)
+            tight = most == math.ceil(units * change - 0.5 - error)
+        else:
+            slack = family.dimension * (1 + 2 * error)
+            most, tight = math.floor(units * change + slack), False
+        if not most:
+            remedy = "give more `units`, or bounds that are farther apart"
+            raise ValueError(f"`over` must distinguish rounded records: {remedy}.")
+        return Sensitivity(most, adjacency, tight)
 
     @property
     def changes(self) -> Changes:
@@ -269,9 +270,7 @@ class Sufficient(FamilyStatistic):
         scaled = vector.astype(float) / self.steps
         if self.adjacency == REPLACE_ONE:
             if n is None:
-                raise ValueError(
-                    "`n` must be given under replace-one, where it is public."
-                )
+                raise ValueError("`n` must be given under replace-one: it is public.")
             n = jnp.broadcast_to(jnp.asarray(n, float), scaled.shape[:-1])
         elif self.family.complement is None:
             n = scaled.sum(axis=-1)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
@@ -37,7 +37,7 @@ from dpjax.releases.released import Released
 from dpjax.statistics import NetworkCounts
 from dpjax.study.outlooks import Outlook
 
-_MOST_DRAWS = 100  # of a fit, whose average predicts
+_MOST_DRAWS = 100  # of a fit, whose average predicts; about as many
 
 
 def event_outlooks(
@@ -67,9 +67,10 @@ def event_outlooks(
         best = path_log_likelihoods(counts, truth)[0]
         values = [x.sample(key_noise, exact) for x in made]
         noisy = Released(values[0], statistic, made[0], public)
-        learned = _tables_of(fit(key_fit, noisy, states)), tables_of(made[1].candidates)
-        logs = [path_log_likelihoods(counts, tables) for tables in learned]
-        averaged = jax.nn.logsumexp(logs[0]) - np.log(len(logs[0]))
+        learned, weights = _weighted_draws(fit(key_fit, noisy, states))
+        candidates = tables_of(made[1].candidates)
+        logs = [path_log_likelihoods(counts, x) for x in (learned, candidates)]
+        averaged = jax.nn.logsumexp(logs[0], b=weights)
         drawn = logs[1][int(values[1][0, 0])]
         errors.append([float(best - x) / n for x in (averaged, drawn)])
     mean, se = np.mean(errors, axis=0), np.std(errors, axis=0, ddof=1) / repeats**0.5
@@ -123,10 +124,15 @@ def _log(
     return statistic.measure(records)
 
 
-def _tables_of(posterior: Any) -> PathTables:
-    """Return the logarithms of the probabilities of some draws of a fit."""
-    tables = posterior.emission, posterior.initial, posterior.transition
-    flat = [x.reshape(-1, *x.shape[2:]) for x in tables]
-    step = -(-len(flat[0]) // _MOST_DRAWS)
-    least = jnp.finfo(flat[0].dtype).tiny
-    return PathTables(*(jnp.log(jnp.maximum(x[::step], least)) for x in flat))
+def _weighted_draws(posterior: Any) -> tuple[PathTables, Float[np.ndarray, " d"]]:
+    """Return some draws of all chains of a fit, as logarithms, and their weights."""
+    draws, chains = posterior.emission.shape[:2]
+    step = -(-draws * chains // _MOST_DRAWS)
+    kept = [
+        x[::step].reshape(-1, *x.shape[2:])
+        for x in (posterior.emission, posterior.initial, posterior.transition)
+    ]
+    weights = np.tile(posterior.weights, len(kept[0]) // chains)
+    least = jnp.finfo(kept[0].dtype).tiny
+    tables = PathTables(*(jnp.log(jnp.maximum(x, least)) for x in kept))
+    return tables, weights / weights.sum()

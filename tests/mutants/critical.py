@@ -278,6 +278,7 @@ Other refusals of an argument come before anything is drawn, and need none.
 _LOUD = "a fault ends in an error of NumPy or a missing key, not in a smaller number"
 _CHOICE = "which of several is taken: what it costs is derived from it, and checked"
 _ORDER = "the maximum is the same in any order, and no variable can be taken twice"
+_SAME_BITS = "the same draws, by a program that compiles sooner or is faster"
 _TEXT = "a text, or an array handed on as it is"
 
 _FOURIER = "statistics/fourier_sensitivity.py:"
@@ -303,9 +304,8 @@ EXEMPT = {
         "any public table of integers is as private: costs are derived from it"
     ),
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
-    ("noise/keys/chacha.py:stream_in", "at_once ="): (
-        "the same bits for any number of rounds in a kernel"
-    ),
+    ("noise/discrete_laplace.py:_block", "if size * table"): _SAME_BITS,
+    ("noise/discrete_laplace.py:_marked", "if len(rows) == 1"): _SAME_BITS,
     (_FOURIER + "_terms", "return math.prod("): (
         "how much work a factor is: beyond it, the sum of bounds is larger"
     ),

@@ -469,8 +469,8 @@ MUTANTS = (
         "law changed",
         "sampler: ties of another draw's digits",
         "noise/discrete_laplace.py",
-        "at(marked, lanes)",
-        "at(marked, 0 * lanes)",
+        "at(rows, lanes)",
+        "at(rows, 0 * lanes)",
         (
             "tests/test_discrete_laplace.py::test_ties_and_overflows_are_completed_bit_for_bit[2100]",
         ),

@@ -21,6 +21,14 @@ MUTANTS = tuple(
     Mutant(fault, f"learned: {what}", file, old, new, (test,))
     for fault, what, file, old, new, test in (
         (
+            "branch left out",
+            "from a sample of other records",
+            _LEARNED,
+            "if before.sampled is not None:",
+            "if before.sampled is not None and before.learned is not None:",
+            _HERE + "test_nothing_is_learned_from_a_sample[add-remove]",
+        ),
+        (
             "law changed",
             "noise of cells that are there without the edge",
             _SCORES,

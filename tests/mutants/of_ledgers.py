@@ -25,6 +25,14 @@ _FOLDER = "held = stack.enter_context(_locked(self._folder(), os.O_RDONLY))"
 MUTANTS = (
     Mutant(
         "budget not charged",
+        "ledger: a mistyped part is a part of its own",
+        _LINES,
+        "if _plain(known) == _plain(part):",
+        "if known == part:",
+        (_CHARGES + "test_a_part_is_not_taken_for_another_that_is_written_alike",),
+    ),
+    Mutant(
+        "budget not charged",
         "ledger: every charge fits the whole budget",
         _MEMORY,
         "book.budget.remaining(book.before(charge.part)).items()",

@@ -14,6 +14,17 @@ _COMPLETED = (
 
 MUTANTS = (
     Mutant(
+        "law changed",
+        "a plan of event logs: chains have equal weights",
+        "study/event_plan.py",
+        "return tables, weights / weights.sum()",
+        "return tables, np.ones_like(weights) / len(weights)",
+        (
+            "tests/test_hidden_markov_sample.py::"
+            "test_a_plan_averages_draws_of_all_chains_with_their_weights",
+        ),
+    ),
+    Mutant(
         "branch left out",
         "sampler: a tie with the first threshold",
         _DISCRETE_LAPLACE,
@@ -235,6 +246,46 @@ MUTANTS = (
                 "compares_the_same_words[study-4294967296]",
             ),
             (
+                "law changed",
+                "each begins a word after the end of the last",
+                "noise/keys/rows.py",
+                "dtype=jnp.uint32) * jnp.uint32(size)",
+                "dtype=jnp.uint32) * jnp.uint32(size + 1)",
+                "compares_the_same_words[study-4294967296]",
+            ),
+            (
+                "law changed",
+                "keys of releases are read as those of studies",
+                "noise/keys/rows.py",
+                "jr.key_impl(jr.key(0, impl=like)) == kind",
+                "jr.key_impl(jr.key(0, impl=like)) != kind",
+                "compares_the_same_words[release-4294967296]",
+            ),
+            (
+                "law changed",
+                "words of other keys are turned around",
+                "noise/keys/rows.py",
+                "return [*map(function, words, of_row)]",
+                "return [*map(function, words[:, ::-1], of_row)]",
+                "compares_the_same_words[jax-4294967296]",
+            ),
+            (
+                "law changed",
+                "those of one block begin one word later",
+                "noise/keys/rows.py",
+                "return map_rows(sizes, data, firsts, size,",
+                "return map_rows(sizes, data, firsts + 1, size,",
+                "compares_the_same_words[study-4294967296]",
+            ),
+            (
+                "law changed",
+                "digits are in another order",
+                _DISCRETE_LAPLACE,
+                "_digit, _of_one_shape(rows))",
+                "_digit, _of_one_shape(rows)[::-1])",
+                "compares_the_same_words[study-4294967296]",
+            ),
+            (
                 "key reused",
                 "every block is the first",
                 "noise/keys/rows.py",
@@ -251,6 +302,36 @@ MUTANTS = (
                 "compares_the_same_words[study-70000]",
             ),
         )
+    ),
+    Mutant(
+        "law changed",
+        "sampler: one draw more, and the words in another order",
+        _DISCRETE_LAPLACE,
+        "draw = partial(_drawn, size=size, number=number)",
+        "draw = partial(_drawn, size=size + 1, number=number)",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_the_sampler_equals_big_integers_with_release_keys",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: a word that ties is above the threshold",
+        _DISCRETE_LAPLACE,
+        "below = lower[-1] < first",
+        "below = lower[-1] <= first",
+        (_IN_DISCRETE_LAPLACE + "test_one_tie_with_any_threshold_is_enough[0]",),
+    ),
+    Mutant(
+        "law changed",
+        "sampler: unused thresholds are the lowest",
+        _DISCRETE_LAPLACE,
+        "constant_values=np.uint32(_NONE)",
+        "constant_values=np.uint32(0)",
+        (
+            _IN_DISCRETE_LAPLACE
+            + "test_a_word_without_zeros_does_not_tie_with_an_unused_threshold",
+        ),
     ),
     Mutant(
         "law changed",
@@ -330,8 +411,8 @@ MUTANTS = (
         "weak randomness",
         "sampler: the sign is a bit of the digit",
         _DISCRETE_LAPLACE,
-        "negative = (words[0] & jnp.uint32(1))",
-        "negative = (words[0] >> jnp.uint32(1) & jnp.uint32(1))",
+        "negative = (words & lowest)",
+        "negative = (words >> lowest & lowest)",
         (
             _IN_DISCRETE_LAPLACE
             + "test_the_sampler_equals_big_integers_with_release_keys",
