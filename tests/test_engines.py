@@ -317,7 +317,10 @@ def test_a_variable_of_two_tables_is_counted_once():
         ([{"z": [1], "n": [1]}] * 2, "must have a column of a variable in each table"),
         ([{"x": ["a"], "n": [1]}], "a column for each variable, got no 'y'"),
         ([iter([]), FEW], "must be tables in memory with names of columns, or paths"),
-        ([{"x": ["a"]}, {"y": [1]}], "a column for each variable, got no 'n'"),
+        (
+            [{"x": ["a"]}, {"y": [1]}],
+            "`multiplicity` must name a column of the table, got no 'n'",
+        ),
         (
             [{"x": ["a"], "y": [1], "n": [-1]}],
             "`multiplicity` must be an integer from 0 to",

@@ -306,6 +306,8 @@ EXEMPT = {
     ("noise/keys/chacha.py:_double_round", "words = list(state)"): _TEXT,
     ("noise/discrete_laplace.py:_block", "if size * table"): _SAME_BITS,
     ("noise/discrete_laplace.py:_marked", "if len(rows) == 1"): _SAME_BITS,
+    ("noise/keys/chacha.py:block_in", "first ="): _SAME_BITS,
+    ("noise/keys/chacha.py:map_rows", "shifts ="): _SAME_BITS,
     (_FOURIER + "_terms", "return math.prod("): (
         "how much work a factor is: beyond it, the sum of bounds is larger"
     ),

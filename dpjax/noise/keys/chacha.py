@@ -9,7 +9,7 @@ __all__ = ["CHACHA20", "block", "map_rows", "release_key"]
 import math
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -45,7 +45,7 @@ def block(
     """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3)."""
 
     def words(sizes, key, counter):
-        return block_in(sizes.double_rounds, key, counter, nonce)
+        return block_in(min(2, sizes.double_rounds), key, counter, nonce)
 
     return by_platform(words, key, counter)
 
@@ -61,7 +61,8 @@ def block_in(
     secret = [jnp.broadcast_to(key[i], counter.shape) for i in range(8)]
     nonces = [jnp.full_like(counter, np.uint32(word)) for word in nonce]
     start = state = (*public, *secret, counter, *nonces)
-    first = _DOUBLE_ROUNDS % at_once
+    # The first rounds, if not all, are in the kernel that sets up the state.
+    first = _DOUBLE_ROUNDS % at_once or at_once * (at_once > 1)
     for _ in range(first):
         state = _double_round(state)
     end = lax.fori_loop(
@@ -166,15 +167,22 @@ def map_rows(
     rows = jax.tree.map(lambda *x: jnp.stack(x), *of_row)
     found = [jax.vmap(function)(x, rows).astype(jnp.uint32) for x in words]
     # XLA computes all rounds for each array and merges them: fewer compile sooner.
-    pairs = zip(found[::2], found[1::2], strict=True)
-    both = lax.optimization_barrier([x | (y << np.uint32(8)) for x, y in pairs])
-    parted = [x >> np.uint32(shift) for x in both for shift in (0, 8)]
+    shifts = range(0, 32 if len(of_row) > 1 else 16, 8)
+    groups = (found[i : i + len(shifts)] for i in range(0, _WORDS, len(shifts)))
+    packed = lax.optimization_barrier([*map(partial(_packed, shifts), groups)])
+    parted = [x >> np.uint32(shift) for x in packed for shift in shifts]
     ordered = jnp.stack(parted, axis=2).astype(jnp.uint8).reshape(len(of_row), -1)
     starts = firsts % np.uint32(part)
     return [
         lax.dynamic_slice(row, (start,), (size,))
         for row, start in zip(ordered, starts, strict=True)
     ]
+
+
+def _packed(shifts: Sequence[int], found: Sequence[Words]) -> Words:
+    """Return integers of one byte each, side by side in one."""
+    shifted = (x << np.uint32(y) for x, y in zip(found, shifts, strict=True))
+    return reduce(jnp.bitwise_or, shifted)
 
 
 def _split(key: Words, shape: tuple[int, ...]) -> Words:
