@@ -1,5 +1,6 @@
 import copy
 import json
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.mechanisms import DiscreteGaussian, DiscreteLaplace, WideGaussian
 from dpjax.posteriors import plug_in_posterior
+from dpjax.privacy import ZCDP, budget_of
 from dpjax.releases.entries import InconsistentRelease, UnreadableRelease
 from tests.helpers.networks import random_records
 from tests.helpers.release_files import rehashed
@@ -183,6 +186,26 @@ def test_repr_shows_no_numbers_that_were_released(released):
 def test_a_release_of_another_length_is_none(released):
     with pytest.raises(ValueError, match="must be the 12 numbers of the statistic"):
         dp.Released(released.values[:2], released.statistic, released.mechanism, None)
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_noise_for_a_smaller_sensitivity_makes_no_release(net, adjacency):
+    """Its guarantee would not hold for the statistic."""
+    n = 40 if adjacency == "replace-one" else None
+    part = dp.BayesNet.from_parents({"t": ["no", "yes"]}, {"t": []})
+    one = dp.statistics.NetworkCounts(part)
+    many = dp.statistics.NetworkCounts(net, "all")
+    values = np.zeros(many.length, np.int32)
+    for kind, budget in (
+        (DiscreteLaplace, budget_of(1, adjacency)),
+        (DiscreteGaussian, ZCDP(Fraction(1), adjacency)),
+        (WideGaussian, ZCDP(Fraction(1, 2**40), adjacency)),
+    ):
+        with pytest.raises(ValueError, match="must be one for what was measured"):
+            dp.Released(values, many, kind.of(one, budget), n)
+        made = dp.Released(values, many, kind.of(many, budget), n)
+        counts = jax.jit(lambda x, noise: dp.Released(x, many, noise, n).counts())
+        np.testing.assert_array_equal(counts(values, made.mechanism), made.counts())
 
 
 def test_releases_are_pytrees_that_stack(released):

@@ -108,7 +108,7 @@ class Noise(Recipe):
             return None
         if self.fault == "costs":
             epsilon = 2 * epsilon
-        if self.fault == "half":
+        if self.fault in ("half", "careless"):
             change = Sensitivity(int(change.value) // 2, change.adjacency)
         if self.fault == "adjacency":
             change = dataclasses.replace(
@@ -128,6 +128,13 @@ class Refuses(DiscreteLaplace):
 
     def accepts(self, statistic):
         return False
+
+
+class Careless(DiscreteLaplace):
+    """It accepts every statistic."""
+
+    def accepts(self, statistic):
+        return True
 
 
 class Floats(DiscreteLaplace):
@@ -152,7 +159,13 @@ class Unknown(DiscreteLaplace):
     kind = "test-unknown"
 
 
-FAULTY = {"refuses": Refuses, "floats": Floats, "outside": Outside, "unknown": Unknown}
+FAULTY = {
+    "refuses": Refuses,
+    "careless": Careless,
+    "floats": Floats,
+    "outside": Outside,
+    "unknown": Unknown,
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -233,7 +246,8 @@ MECHANISM_FAULTS = {
     "none": "`mechanism` 'test-noise' must make an `ExactMechanism`, got NoneType.",
     "costs": "`mechanism` 'test-noise' must make a mechanism that costs at most ",
     "adjacency": "`mechanism` 'test-noise' must make a mechanism that costs at most ",
-    "half": "`mechanism` 'test-noise' for test-older must make releases whose files a",
+    "half": "`mechanism` 'test-noise' must accept the statistic test-older.",
+    "careless": "`mechanism` 'test-noise' for test-older must make releases whose fil",
     "refuses": "`mechanism` 'test-noise' must accept the statistic test-older.",
     "floats": "`mechanism` 'test-noise' for test-older must make releases whose files",
     "outside": "`mechanism` 'test-noise' for test-older must make releases whose file",

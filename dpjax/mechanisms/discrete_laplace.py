@@ -19,6 +19,7 @@ from dpjax.mechanisms.integer_noise import (
     IntegerNoise,
     drawn_length,
     stacked,
+    suffices,
     words_of,
 )
 from dpjax.noise import LaplaceLaw, discrete_laplace, tables
@@ -109,6 +110,10 @@ class DiscreteLaplace(IntegerNoise):
     def adjacency(self) -> Adjacency:
         """The adjacency for which the sensitivity holds."""
         return self.sensitivity.adjacency
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether the noise is for a sensitivity that suffices."""
+        return suffices(self.sensitivity, statistic.sensitivity(self.adjacency))
 
     def _noisy(self, key: Key, exact: Array) -> Array:
         return discrete_laplace.add(key, self.table, exact)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Real, UInt32
 
 from dpjax._types import Described, Scalar
-from dpjax.mechanisms.integer_noise import IntegerNoise
+from dpjax.mechanisms.integer_noise import IntegerNoise, suffices
 from dpjax.noise import GaussianLaw
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
@@ -94,6 +94,10 @@ class GaussianNoise(IntegerNoise):
     def adjacency(self) -> Adjacency:
         """The adjacency for which the sensitivity holds."""
         return self.squared.adjacency
+
+    def accepts(self, statistic: Statistic) -> bool:
+        """Return whether the noise is for a squared sensitivity that suffices."""
+        return suffices(self.squared, statistic.squared_sensitivity(self.adjacency))
 
     @property
     def _rate(self) -> Fraction:

@@ -1,6 +1,13 @@
 """The base class of mechanisms that add independent integers from a certified table."""
 
-__all__ = ["IntegerNoise", "drawn_length", "from_words", "stacked", "words_of"]
+__all__ = [
+    "IntegerNoise",
+    "drawn_length",
+    "from_words",
+    "stacked",
+    "suffices",
+    "words_of",
+]
 
 import abc
 from collections.abc import Callable, Sequence
@@ -10,13 +17,14 @@ from typing import Any, ClassVar, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Int, UInt32
 
 from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms import base
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.statistics import Statistic
+from dpjax.privacy import Sensitivity
 
 _SHORTEST = 4096  # shortest length that a release compiles for: shared by most vectors
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of a budget
@@ -59,10 +67,6 @@ class IntegerNoise(base.MechanismWithLaw, base.ExactMechanism):
                 raise ValueError("`exact` must be from -2^29 to 2^29: use `draw`.")
         return self._noisy(key, jnp.asarray(exact.astype(jnp.int32)))
 
-    def accepts(self, statistic: Statistic) -> bool:
-        """Return True, since the noise fits any statistic with a sensitivity."""
-        return True
-
     def _exact_budget(self: Any) -> Fraction:
         """Return the exact budget; `ValueError` for a stack of mechanisms."""
         words = np.asarray(self.fraction)
@@ -71,6 +75,14 @@ class IntegerNoise(base.MechanismWithLaw, base.ExactMechanism):
                 "`guarantee` must be asked of one mechanism, not of a stack."
             )
         return Fraction(*map(from_words, words))
+
+
+def suffices(own: Sensitivity, needed: Sensitivity) -> bool:
+    """Return whether noise for one sensitivity is enough for another, if it is known.
+
+    A mechanism that is an argument of a compiled function was made outside of it.
+    """
+    return isinstance(own.value, Tracer) or bool(needed.value <= own.value)
 
 
 def stacked(budgets: Sequence[Fraction], make: Callable[[Fraction], Made]) -> Made:

@@ -97,7 +97,7 @@ class Released(Unpickled, eqx.Module):
         if isinstance(made, ExactMechanism) and not made.accepts(self.statistic):
             raise ValueError(
                 "`mechanism` must be one for what was measured, got "
-                f"{type(self.mechanism).__name__} for other tables."
+                f"{type(self.mechanism).__name__} for another statistic."
             )
 
     @property

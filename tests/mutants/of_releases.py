@@ -8,6 +8,9 @@ _RECIPES = "mechanisms/recipes.py"
 _SAMPLING_RECIPES = "mechanisms/sampling_recipes.py"
 _BASE = "mechanisms/base.py"
 _DISCRETE_LAPLACE = "mechanisms/discrete_laplace.py"
+_SMALLER = (
+    "tests/test_released.py::test_noise_for_a_smaller_sensitivity_makes_no_release"
+)
 _SPLIT_LAPLACE = "mechanisms/split_laplace.py"
 _IN_RELEASE = "tests/test_release.py::"
 _IN_SAMPLING_DOORS = "tests/test_sampling_doors.py::"
@@ -19,6 +22,22 @@ _IN_STREAMING = "tests/test_streaming.py::"
 _IN_MECHANISMS = "tests/test_mechanisms.py::"
 
 MUTANTS = (
+    Mutant(
+        "sensitivity halved",
+        "noise: accepted for a third of the sensitivity",
+        "mechanisms/integer_noise.py",
+        "bool(needed.value <= own.value)",
+        "bool(needed.value <= 3 * own.value)",
+        (_SMALLER,),
+    ),
+    Mutant(
+        "sensitivity halved",
+        "Gaussian noise: accepted for any squared sensitivity",
+        "mechanisms/gaussian_noise.py",
+        "return suffices(self.squared, statistic.squared_sensitivity(self.adjacency))",
+        "return True",
+        (_SMALLER,),
+    ),
     Mutant(
         "wrong adjacency",
         "release: ω chosen with a private number of records",
