@@ -133,7 +133,9 @@ def test_a_level_is_given_once_and_its_name_may_have_an_equals_sign(capsys):
     assert capsys.readouterr().out.count("\n") == 3
     for given, message in {
         ("a=b=1", "a=b=0"): "`given` must name a variable once, got 'a=b'",
-        ("x=w",): "`evidence` must give 'x' one of its levels, which are n, s.",
+        (
+            "x=w",
+        ): "`evidence`, or `given`, must give 'x' one of its levels, which are n, s.",
         ("z=1",): "`evidence`, or `given`, must name variables of the network",
         ("x",): "`given` must be NAME=LEVEL",
     }.items():

@@ -219,7 +219,7 @@ def test_an_accelerators_program_compares_the_same_words(make, lanes):
 @pytest.mark.parametrize("rho", [Fraction(2), Fraction(1, 60)], ids=str)
 def test_an_accelerators_program_completes_the_same_draws(rho, key):
     """Rows of one shape have unused thresholds, with which no word ties."""
-    table, size = tables.build(rho), 5000
+    table, size = tables.build(rho), 70_000
 
     def drawn(sizes):
         draw = partial(discrete_laplace._drawn, sizes, size=size, number=1)

@@ -222,6 +222,16 @@ def test_contradictory_evidence_is_refused(rng):
             ask()
 
 
+def test_text_for_a_number_gets_a_message_unless_it_is_empty():
+    schema = dp.Schema({"x": dp.Interval("x", 0.0, 10.0)})
+    assert encode_evidence({"x": "3"}, schema).tolist() == [[3.0]]
+    assert np.isnan(encode_evidence({"x": ""}, schema)).all()
+    with pytest.raises(
+        ValueError, match=r"^`evidence`, or `given`, must give 'x' a number"
+    ):
+        encode_evidence({"x": "three"}, schema)
+
+
 @pytest.mark.parametrize(
     ("target", "evidence", "message"),
     [
@@ -230,7 +240,7 @@ def test_contradictory_evidence_is_refused(rng):
         (["a", "a"], None, "`target` must be different"),
         ("a", {"z": 1}, "`evidence`, or `given`, must name variables"),
         ("a", {"b": 7}, "must hold only declared levels"),
-        ("a", {"b": "7"}, "`evidence` must give 'b' one of its levels"),
+        ("a", {"b": "7"}, "`evidence`, or `given`, must give 'b' one of its levels"),
         ("a", {"other": [1]}, "`evidence`, or `given`, must name"),
         ("a", {"b": [0, 1], "c": [1]}, "`evidence` must have columns of one length"),
         ("a", np.zeros((2, 3), np.int32), "`evidence` must be signed integers"),

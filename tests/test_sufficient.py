@@ -254,7 +254,7 @@ NARROW = Interval("x", 1e6, 1e6 + 0.5)
             lambda: Sufficient.of("exponential", (NARROW,), "replace-one").sensitivity(
                 "replace-one"
             ),
-            "`over` must distinguish rounded records",
+            "`units` must be more, or the bounds farther apart",
         ),
     ],
 )

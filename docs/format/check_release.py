@@ -236,7 +236,10 @@ def labels(variable, what):
     except (TypeError, ValueError):
         raise Refused(f"the bounds of {what} are no days") from None
     written = [day.isoformat() for day in days]
-    need(written == [variable["lower"], variable["upper"]], f"{what} has other days")
+    need(
+        written == [variable["lower"], variable["upper"]],
+        f"the bounds of {what} are written otherwise",
+    )
     need(days[0] <= days[1], f"the bounds of {what} do not increase")
     number = {
         "year": lambda day: str(day.year).zfill(4),
@@ -701,12 +704,12 @@ def check_release(document):
     digest = sha256(canonical(rest) if version >= 3 else escaped(content))
     need(document["sha256"] == digest, "the hash differs")
     yield "hash", f"SHA-256 of the canonical form is {digest}"
-    late = {"about": 3, "learned": 3, "sampled": 3, "hidden_states": 1}
-    for name, first in late.items():
+    since = {"about": 3, "learned": 3, "sampled": 3, "hidden_states": 1}
+    for name, first in since.items():
         known = name not in content or version >= first
         need(known, f"`{name}` needs version {first}")
     entries = set(content) - {"hidden_states", "about"}
-    members(content, entries | {*SHARED}, late, "`content`")
+    members(content, entries | {*SHARED}, since, "`content`")
     check_about(content.get("about", {"title": "none"}))
     library = content["library"]
     need(isinstance(library, str) and len(library) <= 40, "`library` is no name")

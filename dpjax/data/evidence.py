@@ -126,26 +126,14 @@ def _refuse_levels(given: Mapping, variables: Sequence[AnyVariable]) -> None:
         value = given.get(variable.name)
         if not isinstance(value, str):
             continue
-        if isinstance(variable, Interval):
-            if not _is_number(value):
-                raise ValueError(
-                    f"`evidence`, or `given`, must give {variable.name!r:.80} a number."
-                )
+        if not _encoded({variable.name: [value]}, variable)[1]:
             continue
-        if _encoded({variable.name: [value]}, variable)[1]:
+        wanted = "a number"
+        if not isinstance(variable, Interval):
             levels = ", ".join(map(str, variable.levels))
-            raise ValueError(
-                f"`evidence` must give {variable.name!r:.80} one of its levels, which "
-                f"are {levels:.200}."
-            )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+            wanted = f"one of its levels, which are {levels:.200}"
+        name = f"{variable.name!r:.80}"
+        raise ValueError(f"`evidence`, or `given`, must give {name} {wanted}.")
 
 
 def _is_one(value: object) -> bool:

@@ -155,8 +155,7 @@ def _digit(words: UInt32[Array, "..."], row: Row) -> UInt8[Array, "..."]:
     Bit `TIE` is set if a word equals a leading limb. The last bit of a word of the
     lowest digit is the sign; it becomes bit `_NEGATIVE`.
 
-    The search halves the thresholds, for all words together: a loop over thresholds
-    takes twice as long on a CPU.
+    The search halves the thresholds, for all words together.
     """
     leading, number, lowest = row
     first = words >> lowest

@@ -76,8 +76,7 @@ def release(
             promises that nobody has more rows.
         id: name of a column that identifies the person of each row; it is not a
             variable. At most `contributions` rows of each person are kept, chosen at
-            random. Only under "add-remove", for a table
-            with names of columns.
+            random. Only under "add-remove", for a table with names of columns.
         mechanism: a recipe of `dpjax.mechanisms.recipes` with its options, or the name
             of a recipe with default options. None means Gaussian noise for a budget of
             ρ, and on counts for one of (ε, δ), else Laplace noise: "auto" is often

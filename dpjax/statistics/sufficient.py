@@ -225,8 +225,8 @@ class Sufficient(FamilyStatistic):
             slack = family.dimension * (1 + 2 * error)
             most, tight = math.floor(units * change + slack), False
         if not most:
-            remedy = "give more `units`, or bounds that are farther apart"
-            raise ValueError(f"`over` must distinguish rounded records: {remedy}.")
+            remedy = "or the bounds farther apart, so that rounded records differ"
+            raise ValueError(f"`units` must be more, {remedy}.")
         return Sensitivity(most, adjacency, tight)
 
     @property

@@ -147,6 +147,7 @@ ALTERED = {
     "an edge beyond the bounds": (BINS, put("variables", 0, "edges", [17.5, 130])),
     "no missing level": (BINS, drop("variables", 0, "missing")),
     "another unit of time": (BINS, put("variables", 1, "unit", "day")),
+    "days in another form": (BINS, put("variables", 1, "upper", "20240302")),
     "a later end": (BINS, put("variables", 1, "upper", "2024-04-02")),
     "an end before the start": (BINS, put("variables", 1, "upper", "2023-01-01")),
     "a week more": (BINS, put("variables", 2, "upper", "2024-01-22")),

@@ -45,7 +45,8 @@ def block(
     """Return the 16 words of the ChaCha20 block for each `counter` (RFC 8439, 2.3)."""
 
     def words(sizes, key, counter):
-        return block_in(min(2, sizes.double_rounds), key, counter, nonce)
+        at_once = min(2, sizes.double_rounds)  # few blocks: it compiles sooner
+        return block_in(at_once, key, counter, nonce)
 
     return by_platform(words, key, counter)
 
@@ -125,8 +126,8 @@ def stream_in(
 
     A CPU computes one part after the other, since its state fits the cache.
     """
-    unrolled = blocks >= sizes.least_unrolled
     at_once = _rounds_at_once(sizes, blocks)
+    unrolled = at_once == _DOUBLE_ROUNDS
 
     def part(first):
         counter = first + lax.iota(jnp.uint32, min(blocks, _PART))

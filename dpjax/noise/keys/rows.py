@@ -14,7 +14,7 @@ from dpjax._platforms import Sizes
 from dpjax._types import Key
 from dpjax.noise.keys import chacha, threefry
 
-LEAST_WORDS = 1 << 20  # for which this takes less time than words in memory
+LEAST_WORDS = 1 << 20  # of fewer, memory is no concern: another program compiles sooner
 
 _KINDS = (
     (chacha.CHACHA20, chacha.map_rows),
@@ -35,7 +35,7 @@ def mapped_rows(
     Args:
         sizes: sizes for an accelerator.
         key: any key.
-        size: number of words of a row; all rows have from `LEAST_WORDS` to 2^32 words.
+        size: number of words of a row; all rows have from 2^16 to 2^32 words.
         function: function of words of a row and of an entry of `of_row`, word by word.
         of_row: arrays for each row, of equal shapes.
     """

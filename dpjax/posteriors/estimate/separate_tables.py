@@ -67,9 +67,9 @@ def separate_tables(
     In contrast to `point_estimate`, the cost is linear in the number of cells, whatever
     the structure of the network, and what a table says about joint distributions in
     other tables is not used. The spread of the normal distributions ignores the noisy
-    values from other tables, which would make them too narrow. Where
-    little but the prior is known, standard deviations are too small, the more so the
-    smaller the prior is.
+    values from other tables, which would make them too narrow. Where little but the
+    prior is known, standard deviations are too small, the more so the smaller the prior
+    is.
 
     Args:
         released: noisy counts of a network by `DiscreteLaplace`, `SplitLaplace` or
