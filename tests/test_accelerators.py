@@ -214,6 +214,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_hot_program_suits_accelerators(name):
     made = PROGRAMS[name]

@@ -189,6 +189,7 @@ def scale_of(mechanism):
     return 1 / mechanism.rho
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(ALL, 3))
 def test_attacks_on_a_release_are_at_chance(name):
     assert not loses(ALL[name], 4000 if name in NOISY else 200)
@@ -204,6 +205,7 @@ def draw_in_parts(mechanism, exact):
     return jnp.asarray(drawn(mechanism, exact, 1)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(NOISY, 2))
 def test_the_same_attacks_succeed_on_noise_in_floats(name, monkeypatch, key):
     """Power: a mechanism that publishes floats would be found out."""

@@ -79,6 +79,7 @@ def test_a_model_gets_the_noise_of_less_variance(family, columns, adjacency, kin
     assert recipe.mechanism(what, budget_of(1, adjacency), None).kind == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_the_choice_leaves_more_information(adjacency, key):
     """Total variance of the measured cells, of simulated noise on the star's tables."""

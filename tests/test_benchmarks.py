@@ -150,6 +150,7 @@ def test_exponents_are_slopes_of_logarithms():
     assert timing.exponent({10: 3.0, 1000: 30.0}) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_a_benchmark_that_hangs_is_ended(package, tmp_path):
     path = tmp_path / package / "bench_slow.py"
     path.write_text("import time\ndef rows(full=False):\n yield time.sleep(60)\n")

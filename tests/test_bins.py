@@ -317,6 +317,7 @@ def test_a_faulty_declaration_is_one_clear_line(declaration, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_release_of_bins_is_verified_and_predicts(tmp_path):
     schema = dp.Schema(
         {"age": AGE, "day": MONTHS | {"missing": "?"}, "cause": CHAPTERS}

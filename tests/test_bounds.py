@@ -178,6 +178,7 @@ def test_corollary_3_holds_for_larger_t(tables, t, key):
     assert_at_least(chance * 20_000, 20_000, theory.corollary_3(t))
 
 
+@pytest.mark.slow
 def test_corollary_3_fails_on_families_too(key):
     chance = theory.stealth_probability(key, NAIVE, 0.02)
     assert_below(chance * 100_000, 100_000, theory.corollary_3(0.02))

@@ -234,6 +234,7 @@ def agrees(cells, mechanism, counts):
     return chi_square_pvalue(cells, lambda i: law[i], range(len(law))) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "counts"),
     [
@@ -254,6 +255,7 @@ def test_draws_have_the_law(mechanism, counts):
     assert not agrees(cells, other, counts)
 
 
+@pytest.mark.slow
 def test_samples_have_the_law_under_jit_and_vmap(key):
     sample = jax.jit(jax.vmap(LAWFUL.sample, in_axes=(0, None)))
     tables = sample(jr.split(key, 20_000), OBSERVED)
@@ -265,6 +267,7 @@ def test_samples_have_the_law_under_jit_and_vmap(key):
     assert not agrees(cells, other, OBSERVED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", mostly_thorough([1, 3]), ids=str)
 def test_the_map_is_found_when_epsilon_is_large(key, rng, prior):
     net = NETS["chain"]

@@ -478,6 +478,7 @@ def sampled():
     return json.loads(dp.release(net, records, **paid).to_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("document", "version"),
     [
@@ -576,6 +577,7 @@ def places(node):
             yield from places(node[key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, 1, "x", [], {}], ids=str)
 @pytest.mark.parametrize("name", ["learned-laplace", "learned-k-norm", CHAIN])
 def test_an_entry_of_another_type_ends_in_one_line(name, wrong, tmp_path, capsys):

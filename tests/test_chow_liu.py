@@ -18,6 +18,7 @@ def pairs(table, schema=CHAIN, epsilon=20, mechanism="k-norm", order=2):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["k-norm", "fourier"])
 def test_the_tree_of_a_chain_is_found(mechanism):
     net = chow_liu(pairs(chain(), mechanism=mechanism))
@@ -37,6 +38,7 @@ def likelihood(records, parents):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_no_other_tree_has_a_larger_likelihood(seed):
     """Among all trees of four variables, nearly without noise."""
@@ -74,6 +76,7 @@ def rooted(edges):
         joined.append(variable)
 
 
+@pytest.mark.slow
 def test_a_release_without_all_pairs_is_refused():
     with pytest.raises(ValueError, match="`released` must have a table of each two"):
         chow_liu(pairs(chain(), order=1))

@@ -69,6 +69,7 @@ def release(
     return main([*arguments, *more])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", mostly_thorough(["data.csv", "data.csv.gz", "data.parquet"])
 )
@@ -93,6 +94,7 @@ def test_a_folder_of_files_is_one_table(folder, capsys):
     assert json.loads(capsys.readouterr().out)["records"] == 200
 
 
+@pytest.mark.slow
 def test_predictions_equal_pythons(folder, capsys):
     release(epsilon="1")
     main(["predict", "r.json", "data.csv", "--target", "x", "--prior", "2"])
@@ -104,6 +106,7 @@ def test_predictions_equal_pythons(folder, capsys):
     assert text.splitlines()[0] == "p_1,p_2,p_3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_columns_of_the_records_are_kept_beside_predictions(kind, folder, capsys):
     release()
@@ -146,6 +149,7 @@ def test_json_output(folder, capsys):
     assert json.loads(capsys.readouterr().out)["consistent"] is True
 
 
+@pytest.mark.slow
 def test_several_releases_predict_together(folder, capsys):
     k_norm = ("--mechanism", "k-norm")
     assert release(network="net.json", epsilon="2") == 0
@@ -246,6 +250,7 @@ def databases(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_a_table_of_a_database_is_counted_there(databases, capsys):
     assert release(epsilon="100") == 0
     values = dp.load("r.json").values
@@ -445,6 +450,7 @@ def test_verify_tells_an_altered_file_from_one_that_cannot_be_read(folder, capsy
         capsys.readouterr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("increment", ["none", "5", "paper:2.3", "calibrated:0.9"])
 def test_fourier_releases_and_increments(increment, folder, capsys):
     assert release("--mechanism", "fourier", epsilon="30") == 0
@@ -500,6 +506,7 @@ def test_a_table_that_does_not_fit_is_not_predicted(
     assert output.out == ""
 
 
+@pytest.mark.slow
 def test_an_absent_column_is_summed_out(folder, capsys):
     release()
     capsys.readouterr()
@@ -526,6 +533,7 @@ def test_every_command_has_help(command, capsys):
     assert "usage: dpjax" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_levels_that_are_no_labels_are_refused_outside_the_type_checker(folder):
     (folder / "schema.json").write_text('{"variables": {"t": {"levels": [0, null]}}}')
     command = [sys.executable, "-m", "dpjax", "release", "data.csv"]

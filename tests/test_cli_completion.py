@@ -27,6 +27,7 @@ LINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_completes_words(tmp_path):
     (tmp_path / "data.csv").touch()

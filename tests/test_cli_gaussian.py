@@ -160,6 +160,7 @@ def test_a_ledger_of_several_numbers_is_shown(folder, capsys):
     assert facts["spent"] == {"epsilon": "7/4", "delta": "0"}
 
 
+@pytest.mark.slow
 def test_reports_and_inference_take_the_release(folder, capsys):
     assert release(*RHO, "--ledger", "l.jsonl", "--budget", "1") == 0
     command = ["report", "r.json", "--ledger", "l.jsonl", "--out"]

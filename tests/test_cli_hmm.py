@@ -69,6 +69,7 @@ def release(*options, schema="schema.json", data="log.csv"):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("states", [(), ("--states", "24")])
 def test_an_event_log_is_released_for_any_number_of_states(folder, states, capsys):
     (folder / "l.jsonl").unlink(missing_ok=True)
@@ -166,6 +167,7 @@ def refused(folder, attempt, message, capsys):
     assert not ledger.exists() or ledger.read_text().count("\n") == 1  # its budget
 
 
+@pytest.mark.slow
 def test_states_and_figures_are_written(capsys):
     outputs = ("--out", "s.csv", "--plot", "s.png", "--emissions-plot", "e.png")
     assert main(["sample", "log.json", *SIZES, *outputs, "--seed", "3"]) == 0
@@ -237,6 +239,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "shown"), [((), True), (("--quiet",), False), (("--json",), False)]
 )

@@ -74,11 +74,13 @@ def test_every_command_is_documented():
     assert [*DOCUMENTED] == NAMES == [*WRONG]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", MADE)
 def test_keys_are_those_of_the_page(command, folder, capsys):
     run(MADE[command], capsys)
 
 
+@pytest.mark.slow
 def test_a_release_says_its_file_and_its_cost(folder, capsys):
     line = "release data.csv --schema schema.json --network naive-bayes:t --out o.json"
     facts = run(" ".join([line, *BUDGET]), capsys)

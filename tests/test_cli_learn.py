@@ -38,6 +38,7 @@ NEAR = ("--adjacency", "replace-one", "--ignore", "who")
 ANY = ("--adjacency", "add-remove", "--ignore", "who")
 
 
+@pytest.mark.slow
 def test_a_release_file_holds_all_steps(folder, capsys):
     options = ("--ledger", f"{folder}/l.jsonl", "--budget", "9", "--degree", "1")
     (folder / "about.json").write_text(json.dumps({"title": "A chain"}))
@@ -58,6 +59,7 @@ def test_a_release_file_holds_all_steps(folder, capsys):
     assert "The edges were chosen at random" in (folder / "r.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "kind", "guarantee"),
     [
@@ -73,6 +75,7 @@ def test_the_noise_fits_the_budget(folder, options, kind, guarantee):
     assert found.guarantee().kind == guarantee
 
 
+@pytest.mark.slow
 def test_rows_of_persons(folder):
     options = ("--id", "who", "--contributions", "2", "--adjacency", "add-remove")
     assert learn(folder, "--epsilon", "6", *options, "--degree", "1") == 0

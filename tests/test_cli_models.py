@@ -43,6 +43,7 @@ def release(folder, table, schema, *options):
     return status, out
 
 
+@pytest.mark.slow
 def test_a_regression_is_released_and_predicts(folder, capsys):
     status, out = release(
         folder, "numbers.csv", "numbers.json", "--model", "linear-regression",
@@ -60,6 +61,7 @@ def test_a_regression_is_released_and_predicts(folder, capsys):
         assert float(row["lower"]) < 1 + 2 * x < float(row["upper"])
 
 
+@pytest.mark.slow
 def test_a_wider_interval_is_asked_for_by_its_level(folder, capsys):
     _, out = release(
         folder, "numbers.csv", "numbers.json", "--model", "linear-regression",
@@ -76,6 +78,7 @@ def test_a_wider_interval_is_asked_for_by_its_level(folder, capsys):
     assert widths[0] < widths[1] / 2
 
 
+@pytest.mark.slow
 def test_samples_of_a_network_are_released_and_predict(folder, capsys):
     status, out = release(
         folder, "levels.csv", "levels.json", "--network", "naive-bayes:t",

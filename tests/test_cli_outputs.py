@@ -127,6 +127,7 @@ def test_two_outputs_are_two_files(capsys):
     assert "`ecdf` must not be an input or another output" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_level_is_given_once_and_its_name_may_have_an_equals_sign(capsys):
     query = ["query", "release.csv", "--target", "y"]
     assert main([*query, "--given", "a=b=1"]) == 0
@@ -144,6 +145,7 @@ def test_a_level_is_given_once_and_its_name_may_have_an_equals_sign(capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_predictions_say_which_variables_have_no_value(folder, capsys):
     (folder / "new.csv").write_text("X,a=b,y\nn,0,0\n")
     assert main(["predict", "release.csv", "new.csv", "--target", "y"]) == 0
@@ -156,6 +158,7 @@ def test_predictions_say_which_variables_have_no_value(folder, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_marginals_have_a_mechanism_of_their_own_by_default():
     fields = ("table.csv", "--schema", "schema.json", "--model", "marginals")
     for i, budget in enumerate((BUDGET, ("--rho", "0.5", *BUDGET[2:]))):
@@ -197,6 +200,7 @@ def test_large_scores_stay_apart():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_report_has_intervals_of_the_variances_of_a_covariance(tmp_path, rng):
     numbers = tuple(dp.Interval(name, -1, 1) for name in "ab")
     statistic = dp.statistics.Sufficient.of(
@@ -213,6 +217,7 @@ def test_a_report_has_intervals_of_the_variances_of_a_covariance(tmp_path, rng):
     assert "covariance" in made.to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "variables", "parameter", "wanted"),
     [

@@ -140,6 +140,7 @@ def releases(cases):
     return [["release", "table.csv", *case, *ADD_REMOVE, *out] for case in cases]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cases", [RELEASES, pytest.param(OTHERS, marks=pytest.mark.thorough)]
 )
@@ -169,6 +170,7 @@ def test_programs_of_predictions_are_those_of_the_release(folder):
     assert not [x for table in TABLES for x in secrets(table) if x in everything]
 
 
+@pytest.mark.slow
 def test_a_record_that_a_program_holds_is_found(folder):
     """Power: of the two tests above."""
     secret = secrets(TABLES[0])[3]

@@ -53,6 +53,7 @@ def inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.slow
 def test_a_study_of_a_table_is_that_of_the_library(capsys, tmp_path):
     out, plot = tmp_path / "fits.parquet", tmp_path / "curves.png"
     words = ["sweep", "table.csv", *BAYES, *SMALL, *ALL]

@@ -57,6 +57,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [Terminal, io.StringIO])
 def test_a_command_that_takes_long_says_what_it_does(folder, stream, monkeypatch):
     monkeypatch.chdir(folder)

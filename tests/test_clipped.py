@@ -99,6 +99,7 @@ def test_the_likelihood_is_the_enumerated_one(name, values, n, epsilon):
     np.testing.assert_allclose(found, expected, 0, 1e-3 * expected.max())
 
 
+@pytest.mark.slow
 def test_the_posterior_is_prior_times_likelihood():
     released = released_of(Exponential(2.0), (250,), 6, "1", units=64)
     prior = GammaParameters(2.5, 1.5)
@@ -123,6 +124,7 @@ def test_the_posterior_is_prior_times_likelihood():
     assert abs(draws.mean() - mean) < 6 * sd / math.sqrt(4000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_clipped_times_give_the_rate_of_unclipped_ones(adjacency, rng, as_for_a_user):
     """Times of rate .5 within [0, 2] gave .802 ± .011, 27 standard deviations off."""

@@ -210,6 +210,7 @@ def test_programs_differ_and_name_each_other():
     assert {p.slower[0] for p in PROGRAMS if p.slower} <= set(NAMED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", SMALL, ids=lambda program: program.name)
 def test_programs_lower_for_gpus_and_tpus(program):
     call, arguments = program.prepared(program.small)

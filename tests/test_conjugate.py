@@ -166,6 +166,7 @@ def test_samples_follow_the_posterior(one, key):
     assert_departs(draws, Wider)
 
 
+@pytest.mark.slow
 def test_a_dirichlet_posterior_is_scipys(key):
     records = [0, 1, 1, 3, 3, 3]
     prior = DirichletParameters(jnp.array([1.0, 0.5, 2.0, 1.0]))
@@ -187,6 +188,7 @@ def test_a_dirichlet_posterior_is_scipys(key):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 def test_a_dirichlet_posterior_has_numpyros_laws():
     posterior = fit(Categorical(3), [0, 1, 1])
@@ -196,6 +198,7 @@ def test_a_dirichlet_posterior_has_numpyros_laws():
     assert posterior.distribution().log_prob(theta) == pytest.approx(ours, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_mean_and_variance_equal_quadrature(key):
     family = Gaussian(-1.0, 3.0)
     prior = NormalInverseGammaParameters(0.5, 0.7, 2.5, 1.2)

@@ -33,6 +33,7 @@ def test_updating_equals_everything_at_once(name, rng):
         np.testing.assert_allclose(ours, whole, rtol=1e-3, atol=1e-4 * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(ONE_A_LAW))
 def test_posteriors_are_pytrees_and_noisy_totals_do_not_break_them(name, key, rng):
     family = FAMILIES[name]

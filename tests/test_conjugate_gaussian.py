@@ -62,6 +62,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 @pytest.mark.parametrize("name", mostly_thorough(SEVERAL))
 def test_bayes_rule(name, key, rng):
@@ -85,6 +86,7 @@ def test_bayes_rule(name, key, rng):
     np.testing.assert_allclose(by_bayes, float(np.sum(predictive)), atol=5e-3)
 
 
+@pytest.mark.slow
 def test_densities_of_mean_and_covariance_are_scipys(key):
     prior = fit(PAIR, np.zeros((0, 2)), PAIR_PRIOR)
     values = eqx.filter_jit(prior.sample)(key)
@@ -98,6 +100,7 @@ def test_densities_of_mean_and_covariance_are_scipys(key):
     assert float(p.degrees) == 4.5
 
 
+@pytest.mark.slow
 def test_mean_and_covariance_have_scipys_moments_and_samples(key, rng):
     posterior = fit(PAIR, random_records(rng, PAIR, 20), PAIR_PRIOR)
     p = jax.tree.map(lambda x: np.float64(x), posterior.parameters)

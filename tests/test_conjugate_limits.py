@@ -80,6 +80,7 @@ def slope(key, name, adjacency, growth=0.0):
     return np.polyfit(np.log(SIZES), np.log(expected), 1)[0], expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_released_posteriors_approach_the_exact_ones(name, adjacency, key):

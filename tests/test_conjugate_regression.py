@@ -40,6 +40,7 @@ def line():
     return records, design, np.linalg.lstsq(design, records[:, 2], rcond=None)
 
 
+@pytest.mark.slow
 def test_much_data_give_least_squares(line):
     records, design, (solution, residual, *_) = line
     mean = fit(LINE, records).mean()
@@ -50,6 +51,7 @@ def test_much_data_give_least_squares(line):
     np.testing.assert_allclose(predicted, design[:5] @ solution, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_weights_have_the_spread_of_textbooks(line, key):
     records, design, (_, residual, *_) = line
     posterior = fit(LINE, records)
@@ -75,6 +77,7 @@ def test_rows_have_a_number_for_each_feature(line, wrong):
             ask(np.array(wrong))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["laplace", "posterior-sample"])
 def test_features_of_a_table_are_found_by_name(mechanism, rng):
     """The columns of a table may be in any order, and others are not read."""

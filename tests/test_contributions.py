@@ -515,6 +515,7 @@ RECORDS = np.array([[0, 0], [1, 2], [1, 1], [0, 2]], np.uint8)
 MADE = {**SAMPLERS, **{x: RECIPES[x]() for x in ("laplace", "fourier")}}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("recipes_alone")
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("name", MADE)
@@ -664,6 +665,7 @@ def test_a_release_reads_k_rows_of_a_person(monkeypatch):
     assert seen == [[[0, 0]] * 3 + [[1, 0]] * 3]
 
 
+@pytest.mark.slow
 def test_a_plan_is_for_a_person(key, monkeypatch):
     """Every mechanism has the ε of one row, a recipe's own budgets too."""
     module, asked = importlib.import_module("dpjax.study.plan"), []

@@ -147,6 +147,7 @@ def test_no_integer_moves_the_counts_by_more_than_the_sensitivity(bad, rng):
         check_records(broken, net.sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32])
 def test_what_a_record_adds_depends_on_no_other_record(dtype, rng):
     """Whatever it holds, and whichever way so many records are counted."""

@@ -61,6 +61,7 @@ def test_so_are_long_texts(size, monkeypatch, rng):
         assert delimited(text) == oracle(text), repr(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["x", "x,y"])
 @pytest.mark.parametrize("length", [3, pytest.param(5, marks=pytest.mark.thorough)])
 def test_all_short_tables_have_pythons_records(header, length, monkeypatch, tmp_path):
@@ -137,6 +138,7 @@ def test_rows_are_named_beyond_the_first_block(monkeypatch, tmp_path):
         Schema({"x": [1, 2]}).encode(tmp_path / "t.csv", ignore="*")
 
 
+@pytest.mark.slow
 def test_large_blocks_with_quotes_are_delimited_exactly(rng, tmp_path):
     """Of the real size, with a quote in every record."""
     codes = rng.integers(0, 3, 400_000)

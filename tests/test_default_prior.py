@@ -72,6 +72,7 @@ def assert_chains_average(posterior, exact):
     assert error < 0.004  # so that a difference of .025 is noticed
 
 
+@pytest.mark.slow
 def test_hyperparameters_are_drawn_with_the_total(key):
     """Against sums; also with further records, which tell about hyperparameters."""
     statistic = Sufficient(UnknownCoin(3), (Interval("x", 0, 3),), "replace-one")
@@ -90,6 +91,7 @@ def test_hyperparameters_are_drawn_with_the_total(key):
     np.testing.assert_allclose(sums, 34)  # a prior that is given stays as it is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 def test_law_of_a_regression_given_its_scales(rng, key, intercept):
     """p(t | z) = p(t | θ) p(θ | z) / p(θ | t, z), up to one constant for all t and z.

@@ -238,6 +238,7 @@ def test_the_sampler_equals_big_integers_bit_for_bit(rate, key):
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_tails_are_drawn_step_by_step_bit_for_bit(key):
     table = crowded()
@@ -246,6 +247,7 @@ def test_tails_are_drawn_step_by_step_bit_for_bit(key):
     np.testing.assert_array_equal(drawn, reference(key, table, 1500))
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_ties_of_a_crowded_table_are_those_of_their_words(monkeypatch):
     """All words tie with their columns' thresholds, which are of all values."""
@@ -268,6 +270,7 @@ def test_ties_of_a_crowded_table_are_those_of_their_words(monkeypatch):
     np.testing.assert_array_equal(drawn, np.where(positive, own, table.alias[columns]))
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_ties_are_resolved_by_further_words(key, monkeypatch):
     table = crowded()
@@ -294,6 +297,7 @@ def test_ties_are_resolved_by_further_words(key, monkeypatch):
     np.testing.assert_array_equal(still, np.abs(expected) == table.edge)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("implementation", ["threefry2x32", CHACHA20])
 def test_draws_follow_the_law(implementation):
     table = gaussian_tables.build(FEW)
@@ -352,6 +356,7 @@ def test_a_mechanism_with_the_noise_of_a_larger_budget_does_not_certify():
         eqx.tree_at(lambda x: x.table, one, more.table).certify()
 
 
+@pytest.mark.slow
 def test_mechanisms_stack_and_draw_as_each_alone(key):
     many = DiscreteGaussian.calibrate_many(["0.01", "1/2", 5], SQUARED)
     exact, keys = jnp.arange(6, dtype=jnp.int32), jr.split(key, 3)
@@ -367,6 +372,7 @@ def test_mechanisms_stack_and_draw_as_each_alone(key):
         DiscreteGaussian.calibrate_many([], SQUARED)
 
 
+@pytest.mark.slow
 def test_sums_are_clipped_to_the_public_range():
     made = DiscreteGaussian.calibrate("1e-5", SQUARED)
     exact = jnp.full(100, LARGEST, jnp.int32)
@@ -401,6 +407,7 @@ NET = dp.BayesNet.naive_bayes({f"x{i}": [0, 1] for i in range(4)}, "x0")
 TABLE = np.random.default_rng(0).integers(0, 2, (500, 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("what", ["counts", "fourier"])
 def test_a_release_is_saved_verified_and_fitted(adjacency, what, tmp_path):

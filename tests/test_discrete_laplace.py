@@ -99,6 +99,7 @@ def test_the_sampler_equals_big_integers_bit_for_bit(rho, key):
     np.testing.assert_array_equal(drawn, reference(key, table, 400))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rho", mostly_thorough([Fraction(1, 40), Fraction(21)]), ids=str
 )
@@ -127,6 +128,7 @@ def test_the_sampler_equals_big_integers_under_vmap(key):
         np.testing.assert_array_equal(drawn, reference(k, table, 200))
 
 
+@pytest.mark.slow
 def test_the_sampler_equals_big_integers_with_release_keys():
     key = jr.key(5, impl=CHACHA20)
     table = tables.build(Fraction(1, 40))
@@ -171,6 +173,7 @@ def tied_table(digits, redraw):
     return tables.Table(np.array(LOW, np.uint32), high, redraw, largest, top, values)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("size", [1, 300, 2100])
 def test_ties_and_overflows_are_completed_bit_for_bit(size, key):
@@ -180,6 +183,7 @@ def test_ties_and_overflows_are_completed_bit_for_bit(size, key):
     np.testing.assert_array_equal(drawn, reference(key, table, size))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("coarse")
 def test_noise_beyond_one_limb(key):
     """Studies clip it to ±2^30; releases have both limbs, with one sign."""
@@ -198,6 +202,7 @@ def test_noise_beyond_one_limb(key):
 IN_TURN = ACCELERATOR._replace(least_unrolled=1 << 62, double_rounds=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1 << 32, 1 << 16, 70_000])
 @pytest.mark.parametrize(
     "make",
@@ -216,6 +221,7 @@ def test_an_accelerators_program_compares_the_same_words(make, lanes):
         np.testing.assert_array_equal(row, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [Fraction(2), Fraction(1, 60)], ids=str)
 def test_an_accelerators_program_completes_the_same_draws(rho, key):
     """Rows of one shape have unused thresholds, with which no word ties."""
@@ -228,6 +234,7 @@ def test_an_accelerators_program_completes_the_same_draws(rho, key):
     np.testing.assert_array_equal(drawn(IN_TURN), drawn(CPU))
 
 
+@pytest.mark.slow
 def test_a_word_without_zeros_does_not_tie_with_an_unused_threshold():
     rows = [(np.array(x, np.uint32), len(x), np.uint32(0)) for x in ([1, 5], [9])]
     _, row = discrete_laplace._of_one_shape(rows)
@@ -238,6 +245,7 @@ def test_a_word_without_zeros_does_not_tie_with_an_unused_threshold():
     assert discrete_laplace._digit(words, whole).tolist() == [0, 1, 1, tied | 1]
 
 
+@pytest.mark.slow
 def test_many_draws_are_made_in_blocks_of_their_own_keys(key, monkeypatch):
     table = tables.build(Fraction(1, 40))
     monkeypatch.setattr(pending, "_MOST_WORDS", 200)
@@ -302,6 +310,7 @@ def test_the_draws_follow_the_law_and_would_show_a_tenth_more(rho, key):
     assert pvalue > ALPHA > power
 
 
+@pytest.mark.slow
 def test_sums_are_clipped_where_saturation_cannot_show(key):
     table = tables.build(Fraction(1, 2**23))
     edge = discrete_laplace.LARGEST

@@ -79,6 +79,7 @@ def moved(make, declared, cells):
             yield a, b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["integer", "boolean", "date", "text", "timestamp"])
 def test_a_cell_of_sqlite_is_read_as_if_it_was_alone(kind):
     """Columns hold cells of any type, which Ibis converts together."""
@@ -94,6 +95,7 @@ def test_more_cells_of_sqlite_are_read_as_if_they_were_alone(kind, declared):
     assert not list(moved(lambda x: of_sqlite(kind, x), KINDS[declared], CELLS[::2]))
 
 
+@pytest.mark.slow
 def test_a_cell_of_dask_is_read_as_if_it_was_alone():
     """1, 1.0 and True are equal in a column of objects."""
     dask = pytest.importorskip("dask")
@@ -106,6 +108,7 @@ ONES = ["01", "1.0", "1e0", " 1", "+1", "TRUE", "true", "Infinity", "1" * 16]
 WORDS = ["1", "-7", "0", "True", "False", "x", "1,0", "0x1", "2024-04-30"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["string", "category"])
 def test_text_that_dask_may_have_made_from_numbers_is_refused(kind):
     """Which text a cell is may depend on the other cells of its block."""

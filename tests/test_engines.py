@@ -225,6 +225,7 @@ def test_a_printed_query_reads_no_name_as_text():
         dp.tables.sql(WORDS, "people", multiplicity="x")
 
 
+@pytest.mark.slow
 def test_a_release_of_a_query_is_that_of_its_records(tmp_path):
     connection = duckdb.connect()
     connection.register("people", FEW.to_arrow())

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.device
 NOISE = DiscreteLaplace.calibrate("1/500", Sensitivity(3, "replace-one"))
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_release_is_the_samplers_bit_for_bit(key, monkeypatch):
     monkeypatch.setattr(discrete_laplace, "release_key", lambda: jr.clone(key))
     exact = np.arange(-300, 300, dtype=np.int32)

@@ -99,6 +99,7 @@ def test_auc_among_some_records_takes_an_infinite_score_for_the_largest():
     assert dp.study.metrics.roc_auc(*map(jnp.asarray, (scores, positive, among))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", mostly_thorough(["replace-one", "add-remove"]))
 def test_a_statistic_of_counts_is_that_of_their_records(adjacency, rng):
     net = random_network(rng, variables=4, most_parents=2, most_levels=3)
@@ -130,6 +131,7 @@ def cell(experiment, name, epsilon, key, data):
     return {name: float(value) for name, value in found.items()}, key_split, key_cell
 
 
+@pytest.mark.slow
 def test_scores_of_naive_bayes_are_scikit_learns(key, records):
     experiment = NaiveBayesExperiment(BINARY, "t", TRAINING, "replace-one")
     found, key_split, _ = cell(experiment, "non-private", 1, key, records)
@@ -162,6 +164,7 @@ def assert_alike(names, key, records):
         assert slow == pytest.approx(fast, rel=2e-5), name
 
 
+@pytest.mark.slow
 def test_the_fast_experiment_is_the_general_one(key, records):
     assert_alike(["laplace"], key, records)
 
@@ -274,6 +277,7 @@ def test_errors_of_tables_are_means_over_rows(rng):
     assert found == pytest.approx(known, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_known_tables_are_drawn_from_and_compared_with(key):
     truth = jnp.asarray([0.25, 0.75, 0, 0.5, 0.5, 0.2, 0.3, 0.5], float)
     experiment = NetworkExperiment(CHAIN, "y", 30_000, "replace-one", synthetic=50)

@@ -110,6 +110,7 @@ def test_sensitivities_equal_brute_force(name, adjacency):
     assert claimed.value * (1 - 2e-3) <= found <= claimed.value * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_boxes_at_random_equal_brute_force(adjacency, rng):
     for _ in range(15):
@@ -170,6 +171,7 @@ def test_covariances_at_random_cost_no_more(rng):
         assert brute_force(adjacency, np.array(values).T) <= claimed.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("name", ["regression", "no intercept", "one side"])
 @pytest.mark.parametrize("precision", [(2.0, 2.0), (0.5, 4.0)])

@@ -98,6 +98,7 @@ def test_a_frame_names_the_cell_of_each_row(posterior):
     assert found == np.float64(posterior.sd()["income, yearly"][1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ['a "b"', "a\nb"])
 def test_a_label_that_bif_cannot_hold_is_refused(label):
     levels = {"x": [label, "b"]}
@@ -189,6 +190,7 @@ def test_parameters_of_a_family_have_an_index():
         to_dataframe(posterior, level=95.0)
 
 
+@pytest.mark.slow
 def test_hidden_states_have_the_names_of_the_log():
     """A chain of four equal draws, in which state 1 has two of the three cells."""
     tables = np.array([[0.9, 0.1, 0, 0.6, 0.4], [0.2, 0.3, 0.5, 0.3, 0.7]])
@@ -254,6 +256,7 @@ def test_an_absent_package_is_named_with_what_installs_it(posterior, monkeypatch
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["multivariate-gaussian", "mixed-totals"])
 def test_matrices_and_numeric_leaves_have_rows_and_reports(name):
     [path] = RECORDED.glob(f"format_*/{name}.json")

@@ -100,6 +100,7 @@ def test_components_have_the_ranges_that_the_family_states(name):
     np.testing.assert_allclose(scaled.max(axis=0), high, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", mostly_thorough(["1", "1/10", "3"]))
 @pytest.mark.parametrize("name", TINY)
 def test_no_output_loses_more_than_epsilon_and_some_lose_all_of_it(name, epsilon):
@@ -119,6 +120,7 @@ def test_no_output_loses_more_than_epsilon_and_some_lose_all_of_it(name, epsilon
     assert_spends_exactly(epsilon, worst)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gaussian", "gaussian of odd units"])
 def test_probabilities_have_the_sum_one(name):
     """Of all outputs by the closed form, and of those near 0 one by one."""
@@ -133,6 +135,7 @@ def test_probabilities_have_the_sum_one(name):
     assert 1 - 1e-9 < total < 1
 
 
+@pytest.mark.slow
 def test_draws_follow_the_law():
     """Every pair of numbers; a false alarm has a chance of 1e-6."""
     mechanism = made(TINY["gaussian"], "3")
@@ -169,6 +172,7 @@ def test_norms_of_draws_follow_the_law(statistic):
     assert chi_square_pvalue(binned, probability, range(100)) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/10", "3"])
 @pytest.mark.parametrize(
     ("statistic", "share"), [(PLANE, 0.56), (SPACE, 0.25), (REPLACED, 0.63)]
@@ -265,6 +269,7 @@ def test_simulated_noise_is_finite_where_a_number_of_its_points_is_0(monkeypatch
     assert np.isfinite(np.asarray(noise)).all()
 
 
+@pytest.mark.slow
 def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(key):
     epsilons = ["1/5", 1, 3]
     many = ContinuousFamilyKNorm.calibrate_many(epsilons, SPACE)
@@ -397,6 +402,7 @@ def test_the_law_of_one_number_is_the_laplace_law():
         assert math.log(mechanism.probability([z])) == pytest.approx(float(log[0]))
 
 
+@pytest.mark.slow
 def test_an_experiment_has_more_error_the_smaller_epsilon_is(key, rng):
     columns = tuple(Interval(name, -3, 3) for name in "xyz")
     statistic = Sufficient.of("linear-regression", columns, "add-remove")

@@ -81,6 +81,7 @@ def test_intervals_cover_and_those_for_other_noise_do_not(key, rng, adjacency, f
     assert_only_the_noise_covers(infer, key, values, epsilon, truths)
 
 
+@pytest.mark.slow
 def test_chains_have_the_means_of_an_integral_over_all_totals(key):
     """Steps follow a smooth approximation of the norm, and draws the norm itself."""
     statistic = Sufficient.of("gaussian", COLUMN, "replace-one")
@@ -130,6 +131,7 @@ def released(family, adjacency):
     return Released(values, statistic, mechanism, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "adjacency"),
     [

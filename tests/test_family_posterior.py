@@ -145,6 +145,7 @@ def test_draws_in_real_arithmetic_follow_the_same_law(key):
     assert_counts_follow(seen, np.exp(log_law(mechanism, exact)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_a_release_of_samples_finds_the_parameters(adjacency, tmp_path):
     rate = 2.5

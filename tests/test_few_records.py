@@ -68,6 +68,7 @@ def by_simulation(rng, numbers, scale, size=2_000_000):
     return np.array([logsumexp(x) - np.log(len(x)) for x in logs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("numbers", "scale"), [((0.4, 0.8, 0.9), 1.0), ((1.5, 2.0, 3.5), 0.5)]
 )
@@ -78,6 +79,7 @@ def test_probabilities_of_no_record_one_and_more_are_those_of_simulation(
     np.testing.assert_allclose(ours, by_simulation(rng, numbers, scale), atol=0.08)
 
 
+@pytest.mark.slow
 def test_draws_are_a_mixture_with_these_probabilities(key):
     hidden = row_of((0.3, 0.4, 0.5), 0.7)
     key_logs, key_few, key = jax.random.split(key, 3)
@@ -99,6 +101,7 @@ def test_draws_are_a_mixture_with_these_probabilities(key):
     assert mean.mean() == pytest.approx(wanted, abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_row_without_records_keeps_its_prior_and_one_record_updates_it():
     """So little noise shows the number of records: 0, 1, 2, and many."""
     schema = dp.Schema({"g": [0, 1, 2, 3], "x": {"lower": 0, "upper": 100}})
@@ -120,6 +123,7 @@ def test_a_row_without_records_keeps_its_prior_and_one_record_updates_it():
             assert ours == pytest.approx(law.ppf(q), abs=0.15 * law.std())
 
 
+@pytest.mark.slow
 def test_draws_that_rounding_leaves_without_coordinates_count_for_nothing(key):
     """Equal values, and a number of records that is the fewest, up to rounding."""
     hidden = row_of((1.5, 2.0, 3.5), 0.5)

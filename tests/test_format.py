@@ -200,6 +200,7 @@ def as_the_page_says(net, groups, records, adjacency, single):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
     "parents", [{"c": ["b", "a"]}, {"b": ["a"], "c": ["b"], "d": []}]

@@ -194,6 +194,7 @@ def assert_tables_agree(statistic, values, n):
                 np.testing.assert_array_equal(marginal * first_below, first * below)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("trial", mostly_thorough(range(2)))
 def test_released_tables_agree_to_the_last_integer(adjacency, trial, rng):
@@ -229,6 +230,7 @@ def test_pairs_share_their_margins_to_the_last_integer(rng):
         released.net  # noqa: B018  (raises)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_with_epsilon_as_large_as_can_be_the_posterior_is_the_exact_one(adjacency, rng):
     net = random_network(rng, variables=5, most_levels=3)
@@ -245,6 +247,7 @@ def test_with_epsilon_as_large_as_can_be_the_posterior_is_the_exact_one(adjacenc
     assert private.clamped == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("order", [None, 2])
 def test_releases_go_through_files(adjacency, order, rng, tmp_path):
@@ -277,6 +280,7 @@ def test_n_is_needed_where_it_is_public():
         statistic.tables(jnp.zeros(3, jnp.int32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [NetworkCounts, None])
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_projected_tables_agree_and_are_not_negative(make, adjacency, rng):
@@ -319,6 +323,7 @@ def test_a_calibrated_increment_suffices_as_often_as_it_says(probability, key):
     assert increment < theory.paper_increment(statistic, 1, -np.log(1 - probability))
 
 
+@pytest.mark.slow
 def test_an_increment_is_added_in_equal_parts_and_said_to_show(rng):
     records = random_records(rng, ASIA, 200)
     released = dp.release(
@@ -338,6 +343,7 @@ def test_an_increment_is_added_in_equal_parts_and_said_to_show(rng):
         dp.posterior(released, increment=-1.0)
 
 
+@pytest.mark.slow
 def test_tables_with_noise_of_their_own_agree_only_if_there_is_one(rng):
     for net, agree in ((binary(3, range), True), (binary(3, lambda i: [0][:i]), False)):
         records = random_records(rng, net, 50)

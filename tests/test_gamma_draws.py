@@ -42,6 +42,7 @@ class Truncated:
         return (self.law.cdf(x) - self.below) / (1 - self.below)
 
 
+@pytest.mark.slow
 def test_release_keys_draw_the_same_laws(key):
     secret = jr.wrap_key_data(jr.bits(key, (8,), jnp.uint32), impl=CHACHA20)
     shapes = jnp.asarray(2.0), jnp.asarray(0.5)

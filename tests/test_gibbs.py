@@ -138,6 +138,7 @@ def noise_pvalue(noise, rho):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sweep_leaves_the_posterior_as_it_is(prepared, key, rng, monkeypatch, form):
     statistic, mechanism = prepared
@@ -173,6 +174,7 @@ def check_records(statistic, state, positive, rho):
     np.testing.assert_array_equal(exact, state.statistic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.5, 2.0, -1.0], ids=["wide", "narrow", "inverted"])
 def test_a_wrong_law_is_seen(prepared, key, rng, power):
     statistic, mechanism = prepared
@@ -186,6 +188,7 @@ def decided(sizes, released, total, moves, thresholds):
     return jax.jit(partial(replacement.decide, released, sizes))(total, inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/10", 1, 10, 100])
 def test_decisions_at_once_are_those_in_turn(epsilon, key, rng):
     """Also if nearly each depends on the one before, which takes many rounds."""
@@ -230,6 +233,7 @@ def sizes_and_statistics(key, released, sweeps):
     return jax.vmap(one)(jr.split(key, 8_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tilt", mostly_thorough([0.0, 0.2]), ids=["right", "birth ratio off by a factor"]
 )
@@ -256,6 +260,7 @@ def test_n_follows_its_law_where_it_is_hidden(key, tilt):
         assert stats.chisquare(seen[0], expected, sum_check=False).pvalue < ALPHA
 
 
+@pytest.mark.slow
 def test_blocks_of_records_change_nothing(key, rng, monkeypatch):
     # Memory is bounded by blocks; the last of these is filled up.
     statistic = FourierCoefficients.of_network(TINY["two roots"], ADD_REMOVE)

@@ -58,6 +58,7 @@ def test_draws_have_their_laws(key):
     assert_counts_follow(np.bincount(levels, minlength=3), [0.2, 0.3, 0.5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0, 0.0])
 def test_parameters_without_a_law_give_nan_and_end(wrong, key):
     drawn = draw_dirichlet(key, jnp.asarray([[1.0, wrong], [1.0, 2.0]]))
@@ -81,6 +82,7 @@ def paths(sizes, key, *given):
         return jax.jit(lambda *x: draw_paths(*x))(key, *given)  # traced anew
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2, 9])
 def test_laws_and_paths_are_alike_time_by_time_and_by_doubling(times, key, rng):
     """Laws up to rounding; the same paths given the same laws."""
@@ -166,10 +168,12 @@ def test_data_from_the_prior_give_the_prior_back(key, rng):
     assert min(normal_chain(key, rng, 0.5)) > ALPHA
 
 
+@pytest.mark.slow
 def test_a_wrong_conjugate_update_is_noticed(key, rng):
     assert normal_chain(key, rng, 0.6)[1] < ALPHA
 
 
+@pytest.mark.slow
 def test_a_mixture_of_blocks_gives_its_prior_back(key, rng):
     """Categorical latents, Dirichlet weights and Beta emissions, 3 records a chain."""
     weights = rng.dirichlet([2.0, 1.0], MANY)
@@ -245,6 +249,7 @@ def collapsed(starts, moves, strength=0.3):
     return log(starts) + log(moves).sum(axis=-1)
 
 
+@pytest.mark.slow
 def test_collapsed_weights_are_those_of_brute_force(rng):
     """Of every site, whatever the states of all others."""
     flat = np.ones((3, 2, 2))
@@ -289,6 +294,7 @@ def repeated(update, key, likelihood, sweeps=60):
     return np.bincount(number(go(key)), minlength=16)
 
 
+@pytest.mark.slow
 def test_sites_given_tables_have_the_enumerated_law(key, rng):
     likelihood = rng.gamma(2.0, 1.0, (3, 2, 2))
     first, move = np.array([0.3, 0.7]), np.array([[0.8, 0.2], [0.4, 0.6]])
@@ -305,6 +311,7 @@ def test_sites_given_tables_have_the_enumerated_law(key, rng):
     assert_counts_follow(repeated(update, key, likelihood), law)
 
 
+@pytest.mark.slow
 def test_collapsed_sites_have_the_enumerated_law(key, rng):
     likelihood = rng.gamma(2.0, 1.0, (3, 2, 2))
 

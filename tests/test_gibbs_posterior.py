@@ -52,6 +52,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly_thorough(CASES))
 def test_chains_agree_with_enumeration(case, key, rng):
     """Where n is public, two records of a sweep are proposed to be replaced."""
@@ -174,6 +175,7 @@ def test_a_sweep_replaces_as_many_records_as_the_noise_asks(epsilon, n, proposal
     assert gibbs._proposals(released, None) == proposals
 
 
+@pytest.mark.slow
 def test_a_full_house_is_refused(key, rng):
     released = release(rng, TINY["two roots"], "counts", ADD_REMOVE, 1, 9)
     with pytest.raises(ValueError, match="`capacity` must be larger than the number"):

@@ -78,6 +78,7 @@ def run(key, cells, chains, sweeps):
     return jax.lax.scan(step, state, jr.split(key_sweeps, sweeps))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collapsed", mostly_thorough([False, True]))
 def test_paths_have_the_enumerated_law(collapsed, key, rng):
     counts = rng.gamma(2.0, 0.5, (2, 3, 5))

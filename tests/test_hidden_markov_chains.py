@@ -75,6 +75,7 @@ def test_declared_cells():
     assert not declared[1, :2].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("times", "message"),
     [
@@ -146,6 +147,7 @@ def test_the_simulated_log_fits_its_schema():
     assert net.parents == ((), (), (0, 1), (0, 1))
 
 
+@pytest.mark.slow
 def test_posterior_samples_are_no_counts(rng, key):
     table = columns(encoded(rng, 50))
     options = {"epsilon": 5, "adjacency": "replace-one"}
@@ -154,6 +156,7 @@ def test_posterior_samples_are_no_counts(rng, key):
         fit(key, samples, 2)
 
 
+@pytest.mark.slow
 def test_a_log_comes_as_any_table(rng, tmp_path):
     """Noise is 0 but for one run in 1e9: all releases are the exact counts."""
     records = encoded(rng, 300)

@@ -85,6 +85,7 @@ def masses():
     return found / found.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noisy", [False, pytest.param(True, marks=pytest.mark.thorough)]
 )

@@ -70,6 +70,7 @@ def cells_of(counts, epsilon="1", observed=None, rho=None):
     return NoisyCells.of(release, replace(model, transition=jnp.asarray(1.5)))
 
 
+@pytest.mark.slow
 def test_numbers_are_looked_up_between_means_and_below_zero(rng):
     counts = np.array([-30, -1, 0, 4, 40])[rng.integers(0, 5, (2, 3, LEVELS))]
     observed = np.ones((2, 3), bool)
@@ -213,6 +214,7 @@ def test_noise_is_not_taken_for_events(rng, key):
     assert plug_in.emissions()[0][0, 2] > 0.07
 
 
+@pytest.mark.slow
 def test_what_noise_aware_chains_refuse(rng, key):
     release = released(rng, key)
     values = STATISTIC.measure(np.zeros((1, 4), np.int32))

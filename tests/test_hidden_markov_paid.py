@@ -149,6 +149,7 @@ def test_cells_outside_a_regions_times_are_not_read(key):
     assert not first.declared[0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 def test_a_ledger_is_not_for_mapped_code(key):
     ledger = Ledger("1000", adjacency="replace-one")
@@ -170,6 +171,7 @@ def blank_draws(key, cells, **options):
     return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 @pytest.mark.parametrize(
     "sampler", mostly_thorough([blank_draws, sample_hidden_markov])
@@ -227,6 +229,7 @@ def test_a_draw_of_paths_costs_what_it_says(adjacency, epsilon):
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", mostly_thorough(["1/2", "1000"]))
 def test_a_draw_of_tables_costs_what_it_says(epsilon):
     """Densities above the bounds of both fields: one event among many of another kind.

@@ -104,6 +104,7 @@ def test_one_state_is_naive_bayes(rng, key):
     assert (np.asarray(posterior.predict_states()) == 0).all()
 
 
+@pytest.mark.slow
 def test_what_was_held_out_is_predicted_without_it(rng, key):
     """Changing the counts of a cell that is not observed changes no draw."""
     counts = rng.gamma(2.0, 3.0, (1, 4, 2))
@@ -137,6 +138,7 @@ def test_logs_without_region_or_time(region, time, message):
         event_network(LOG, region, time)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sampled(rng, key):
     release = released(rng, key)
     with pytest.raises(ValueError, match="`states` must be an integer of at least 1"):

@@ -61,6 +61,7 @@ def neighbours(logs, adjacency):
             yield from itertools.combinations(longer, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("states", [1, 2])
 def test_no_output_loses_more_than_epsilon_for_any_neighbours(states, adjacency):

@@ -68,6 +68,7 @@ def steps(format, path):
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_work_grows_no_faster_than_a_small_file(name, tmp_path):
     assert_grows_no_faster(name, (8, 4, 2), tmp_path)
@@ -103,6 +104,7 @@ def test_twice_the_work_is_seen(tmp_path, monkeypatch):
 HEAVY = [name for name in CONSTANTS if "points" in name or "fourier" in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -180,6 +182,7 @@ def test_the_length_of_an_order_takes_no_list_of_coefficients():
     assert small.length == len(small.closure) - 1
 
 
+@pytest.mark.slow
 def test_columns_without_values_are_refused_before_their_products(tmp_path):
     path = tmp_path / "release.json"
     path.write_bytes(FAMILIES["normal: columns, no values"].make(12_000))

@@ -69,6 +69,7 @@ SHOW = "import sys; print(*({} & sys.modules.keys()))\n"
 USE = "[getattr(dpjax, name) for name in dpjax.__all__]\n"
 
 
+@pytest.mark.slow
 def test_importing_prints_and_changes_nothing_and_leaves_what_is_slow():
     assert run(QUIET + USE + SHOW.format(SLOW)) == "\n"
     assert run("import dpjax\n" + SHOW.format(SLOW | FAST)) == "\n"
@@ -81,6 +82,7 @@ assert records.tolist() == [[0], [1], [0]]
 """
 
 
+@pytest.mark.slow
 def test_reading_a_csv_file_leaves_pandas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.csv").write_text("x\na\nb\na\n")
@@ -101,6 +103,7 @@ assert all(jnp.allclose(x, use(), rtol=1e-5) for x, use in zip(inside, uses))
 """
 
 
+@pytest.mark.slow
 def test_packages_that_a_compiled_function_imports_hold_none_of_its_tracers():
     assert run(LATE) == ""
 

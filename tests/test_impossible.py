@@ -217,6 +217,7 @@ def test_traced_records_are_not_looked_at():
 # --- releases ---
 
 
+@pytest.mark.slow
 def test_cells_of_impossible_combinations_are_zero_and_others_noisy():
     exact = exact_counts(NET, TABLE)
     zeros = NET.zeros
@@ -325,6 +326,7 @@ def test_what_would_ignore_zeros_refuses_them(what):
 # --- posteriors ---
 
 
+@pytest.mark.slow
 def test_the_posterior_gives_impossible_combinations_no_probability():
     made = released(epsilon=56)  # no noise to speak of
     found = dp.posterior(made)
@@ -350,6 +352,7 @@ def test_the_posterior_gives_impossible_combinations_no_probability():
         found.distributions()
 
 
+@pytest.mark.slow
 def test_its_density_is_that_of_the_possible_levels():
     found = dp.posterior(released(epsilon=56))
     point = found.mean()
@@ -368,6 +371,7 @@ def test_its_density_is_that_of_the_possible_levels():
     assert found.log_prob(outside) == -np.inf
 
 
+@pytest.mark.slow
 def test_synthetic_records_are_possible_and_evidence_must_be():
     found = dp.posterior(released())
     records = np.asarray(found.sample_records(jr.key(2), 3000))

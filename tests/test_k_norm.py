@@ -209,6 +209,7 @@ def places_of(ball):
     return [place for place, _ in wide]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_simulated_noise_has_the_moments_of_exact_noise(adjacency):
     made = mechanism("star", adjacency, "1/5")
@@ -251,6 +252,7 @@ def test_the_noise_of_a_release_is_that_of_all_groups(name):
     assert len(made.laws) == (2 if name == "two groups" else 1)
 
 
+@pytest.mark.slow
 def test_as_many_cells_are_chosen_in_narrow_and_wide_rows(key):
     """Both ways to find the lowest numbers: by comparisons, and by sorting."""
     for width in (2, 64, 65, 200):
@@ -265,6 +267,7 @@ def test_as_many_cells_are_chosen_in_narrow_and_wide_rows(key):
     assert (np.asarray(_lowest(equal, 7)).sum(axis=1) == 7).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_a_stack_for_studies_has_the_budgets_and_the_noise_of_each(adjacency, key):
     epsilons, twelve = ["1/5", 1, 3], [*range(12)]
@@ -305,6 +308,7 @@ def test_one_group_under_the_budget_has_larger_noise(key):
     np.testing.assert_allclose(ratio, wanted, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", mostly_thorough(BOTH))
 def test_variances_that_choose_the_budgets_are_those_of_the_noise(adjacency):
     made = mechanism("overlapping", adjacency, "1/4")
@@ -336,6 +340,7 @@ def test_budgets_have_the_least_total_variance():
     assert choose_groups(statistic)[1] <= least * 1.000001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("seed", mostly_thorough(range(4)))
 def test_tables_are_those_of_the_records(seed, adjacency):

@@ -69,6 +69,7 @@ def test_volumes_are_those_of_the_exact_balls(name, adjacency):
         assert log_points == pytest.approx(math.log(law.newton[-1]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_the_density_of_one_number_has_the_integral_one(adjacency):
     net = dp.BayesNet.from_parents({"x": [0, 1, 2]}, {"x": []})
@@ -104,6 +105,7 @@ def exact_law(made):
     return lambda values, exact: np.array([[one(values - row)] for row in exact])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly_thorough(CASES, 1))
 def test_chains_agree_with_enumeration(case, key):
     net, adjacency, epsilon, n = CASES[case]

@@ -71,6 +71,7 @@ def intervals(estimate):
     return jax.vmap(one)(given)
 
 
+@pytest.mark.slow
 def test_intervals_of_many_releases_at_once_cover_the_truth(estimated):
     """Also those after the hundredth, which jaxlib 0.10 computes wrongly if it can."""
     truth, estimate = estimated
@@ -104,6 +105,7 @@ def test_a_number_with_normal_noise_has_the_sum_of_the_variances():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_posterior_takes_a_release_with_k_norm_noise():
     records = np.random.default_rng(0).integers(0, 2, (300, 5)).astype(np.uint8)
     released = dp.release(
@@ -115,6 +117,7 @@ def test_posterior_takes_a_release_with_k_norm_noise():
     assert dp.posterior(released, method="plug-in").mean().keys() == {*NET.names}
 
 
+@pytest.mark.slow
 def test_a_private_number_of_records_is_estimated_without_bias():
     """Many tables of few records' noise pull a number with a flat prior down."""
     statistic = Contrasts.of_network(BAYES, "add-remove")

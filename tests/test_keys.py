@@ -206,6 +206,7 @@ OBJECTS = {
 SLOW = {"release", "samples", "posterior", "paid chain"}  # to compile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -45,6 +45,7 @@ def tables_of(layout, vector):
     return [(g, vector[a:b].reshape(layout.shape(g))) for a, b, g in spans]
 
 
+@pytest.mark.slow
 def test_numbers_of_other_tables_are_weighted_averages(rng):
     """A sum of k cells with noise of scale b has a variance proportional to k b^2."""
     statistic, values, _ = noisy(rng, SMALL)
@@ -76,6 +77,7 @@ def test_numbers_of_other_tables_are_weighted_averages(rng):
     np.testing.assert_allclose(np.transpose(got), wanted, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("public_n", [True, False])
 def test_gradients_are_those_of_the_log_density(rng, public_n):
     statistic, values, scale = noisy(rng, SMALL)
@@ -114,6 +116,7 @@ def test_gradients_are_those_of_the_log_density(rng, public_n):
         np.testing.assert_allclose(found[int(only_cells)], wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_without_noise_rows_are_those_of_exact_counts(rng):
     statistic, values, scale = noisy(rng, SMALL, 5000, 0.01)
     exact = jnp.round(statistic.tables(values))
@@ -129,6 +132,7 @@ def test_without_noise_rows_are_those_of_exact_counts(rng):
     np.testing.assert_allclose(np.mean(found / wanted), 1, atol=0.1)
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_estimates_beat_the_noisy_counts(rng):
     """Nominal 95 % intervals cover 89 to 97 % of truths that follow the prior.
 
@@ -170,6 +174,7 @@ def _row(stacked, i):
     return jax.tree.map(lambda x: x[i], stacked)
 
 
+@pytest.mark.slow
 def test_large_networks_are_estimated_by_separate_tables(rng):
     net = random_network(rng, 120, 3, 3)
     records = random_records(rng, net, 500)
@@ -182,6 +187,7 @@ def test_large_networks_are_estimated_by_separate_tables(rng):
     assert found.update(records).method == "separate-tables"
 
 
+@pytest.mark.slow
 def test_no_method_is_asked_whether_it_is_slow_before_its_turn(rng, monkeypatch):
     """The junction tree of a naive Bayes network of many features is slow to find."""
     net = TINY["naive Bayes"]
@@ -248,6 +254,7 @@ def operations(function, *args):
     return str(jax.make_jaxpr(function)(*args)).count(" = ")
 
 
+@pytest.mark.slow
 def test_programs_do_not_grow_with_the_number_of_variables(rng):
     """Twice at most, from 20 to 300 variables with all shapes of tables at both sizes.
 

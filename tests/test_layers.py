@@ -87,6 +87,7 @@ def test_imports_point_down(path):
         assert same_room or floor(module) < floor(here), f"{here} imports {module}"
 
 
+@pytest.mark.slow
 def test_there_are_no_cycles():
     graph = {name_of(path): set(imported(path)) - {name_of(path)} for path in MODULES}
     graphlib.TopologicalSorter(graph).prepare()
@@ -164,6 +165,7 @@ def test_no_room_asks_for_an_implementation_of_another(path):
     assert set(asked(path)) <= NOUNS
 
 
+@pytest.mark.slow
 def test_the_ban_on_such_questions_is_not_empty(tmp_path, monkeypatch):
     found = {name for path in MODULES for name in asked(path)}
     assert found >= {"TableStatistic", "ParameterMechanism", "Released"}

@@ -10,6 +10,7 @@ from dpjax.tables import layout as layouts
 from dpjax.tables.layout import TableLayout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "padding"),
     [

@@ -72,6 +72,7 @@ def assert_no_error_shows(call, name, table):
             assert not leaks.shown(f"{one} {one.args}"), (name, one)
 
 
+@pytest.mark.slow
 def test_errors_about_records_show_none():
     called = entries()
     few = (WORD, [WHOLE], leaks.Unhashable(WORD))
@@ -98,6 +99,7 @@ def test_jax_is_not_asked_about_what_it_would_quote():
         assert_no_error_shows(called[name], name, table)
 
 
+@pytest.mark.slow
 def test_errors_about_files_show_nothing_of_them(tmp_path, capsys):
     for label, table in leaks.table_files(tmp_path):
         assert_no_error_shows(SCHEMA.encode, label, table)

@@ -48,6 +48,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_the_sensitivity_of_scores_is_exact(adjacency):
     most, found = 0, {}
@@ -122,6 +123,7 @@ def law(scores, epsilon, adjacency):
     return np.bincount(drawn, minlength=len(scores)) / POINTS
 
 
+@pytest.mark.slow
 def test_an_edge_is_drawn_with_the_stated_probability():
     for adjacency, unit in (("replace-one", 0.25), ("add-remove", 0.5)):
         scores = [3, 0, -2]
@@ -240,6 +242,7 @@ def with_pairs(monkeypatch):
     monkeypatch.setattr(learning, "best_plan", most)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 @pytest.mark.parametrize("degree", [1, 2, None])
 @pytest.mark.parametrize("what", CASES)
@@ -285,6 +288,7 @@ def test_the_cost_is_the_budget_and_counts_every_draw(what, degree, monkeypatch)
     assert again.net == found.net
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_the_degree_is_the_most_whose_errors_are_small_beside_the_records(adjacency):
     """Of Laplace noise, whose scale is a quotient, on a network without data."""
@@ -375,6 +379,7 @@ def test_pairs_need_a_precise_tree_and_precise_pairs():
     assert learning_plans.best_plan([worse, of_tree], net, 1e4) == of_tree
 
 
+@pytest.mark.slow
 def test_there_are_at_most_so_many_pairs_as_a_quarter_of_the_variables():
     for many, most in ((2, 0), (3, 1), (5, 1), (6, 2), (9, 2), (10, 3)):
         schema = dp.Schema({f"x{i}": [0, 1] for i in range(many)})
@@ -395,6 +400,7 @@ def test_a_degree_with_too_large_tables_is_not_chosen():
     assert (len(best.epsilons), best.pairs) == (2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_a_degree_that_is_not_given_follows_from_the_number_of_records(adjacency):
     for epsilon, steps in ((1, 2), (40, 4)):
@@ -434,6 +440,7 @@ PAIRED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 @pytest.mark.parametrize("what", PAIRED)
 def test_the_last_tables_are_of_variables_with_their_new_parents(what):
@@ -457,6 +464,7 @@ def test_the_last_tables_are_of_variables_with_their_new_parents(what):
     assert ends < edges_of(found.net)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 @pytest.mark.parametrize("what", PAIRED)
 def test_the_posterior_agrees_with_the_tables_of_pairs(what):
@@ -473,6 +481,7 @@ def test_the_posterior_agrees_with_the_tables_of_pairs(what):
             np.testing.assert_allclose(law, exact, atol=0.03)
 
 
+@pytest.mark.slow
 def test_pairs_are_left_out_where_no_noise_is_known():
     """Of a large ρ, a table of one pair would have noise below the least."""
     net = dp.BayesNet.from_parents(CHAIN, {name: () for name in CHAIN})
@@ -515,6 +524,7 @@ def test_a_budget_without_noise_for_a_table_is_refused_at_once(rho):
     assert ledger.cost == budget.nothing()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_pairs_must_fit_the_network_and_the_draws():
     found = paired(mechanism="laplace")
@@ -540,6 +550,7 @@ def test_pairs_must_fit_the_network_and_the_draws():
             dp.Released(*numbers, found.n, learned=learned)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_tables_are_released_again_if_no_pair_is_drawn(monkeypatch):
     plain, steps = learning.chosen, itertools.count()
@@ -558,6 +569,7 @@ def test_tables_are_released_again_if_no_pair_is_drawn(monkeypatch):
     assert dp.posterior(found).method == "point-estimate"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_pairs_whose_family_has_too_many_cells_are_left_out(monkeypatch):
     monkeypatch.setattr(learning, "MOST_CELLS", 26)  # the families have 27
@@ -566,6 +578,7 @@ def test_pairs_whose_family_has_too_many_cells_are_left_out(monkeypatch):
     assert found.learned.net is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_draws_of_pairs_without_an_edge_cost_as_much(monkeypatch):
     schema = dp.Schema({name: [0, 1] for name in "abcdef"})
@@ -577,6 +590,7 @@ def test_draws_of_pairs_without_an_edge_cost_as_much(monkeypatch):
     assert found.guarantee() == PureDP(Fraction(2), "add-remove")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_of_one_variable_one_edge_is_drawn(monkeypatch):
     """Two draws of the first candidate, where that of most edges comes first."""
@@ -601,6 +615,7 @@ def test_of_one_variable_one_edge_is_drawn(monkeypatch):
     assert sorted(added) == [0, 0, 0, 0, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("with_pairs")
 def test_there_is_one_method_for_a_network_with_tables_of_pairs(key):
     found = paired()
@@ -615,6 +630,7 @@ def test_there_is_one_method_for_a_network_with_tables_of_pairs(key):
         dp.posteriors.field_posterior(key, found)
 
 
+@pytest.mark.slow
 def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
     found = learned(degree=3)
     for old, new in itertools.pairwise(found.chain):
@@ -628,6 +644,7 @@ def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
     assert json.loads(found.to_text())["version"] == 3
 
 
+@pytest.mark.slow
 def test_the_posterior_is_that_of_the_whole_chain():
     found = learned()
     assert [x.mechanism.kind for x in found.chain] == ["k-norm"] * 2
@@ -799,6 +816,7 @@ def test_an_altered_file_is_refused_although_it_is_rehashed(what, document):
     assert_refused(document, ALTERED[what])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_nothing_is_learned_from_a_sample(adjacency):
     """Its records are others than those of the later steps."""
@@ -868,6 +886,7 @@ def test_the_checker_states_what_is_left_for_tables(document):
     assert facts["earlier guarantee"].startswith("ε = ")
 
 
+@pytest.mark.slow
 def test_a_release_continues_only_what_it_was_learned_from():
     found = learned()
     first = found.chain[0]
@@ -907,6 +926,7 @@ def test_a_release_continues_only_what_it_was_learned_from():
         )
 
 
+@pytest.mark.slow
 def test_an_edge_whose_table_would_be_noise_is_not_drawn():
     """Tables of 3,600 cells for 500 records: a penalty far above any distance."""
     rng = np.random.default_rng(1)

@@ -88,6 +88,7 @@ def test_a_relative_path_is_of_where_it_was_given(exists, tmp_path, monkeypatch)
     assert ledger.spent == (1 + exists) * THIRD.epsilon
 
 
+@pytest.mark.slow
 def test_every_byte_of_a_file_counts(ledger, path):
     sound = path.read_bytes()
     for place, byte in enumerate(sound):

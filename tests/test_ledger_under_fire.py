@@ -48,6 +48,7 @@ def told(calls):
     return [queue.get() for _ in started]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("processes", "rounds"), [(4, 1), pytest.param(10, 10, marks=pytest.mark.thorough)]
 )
@@ -228,6 +229,7 @@ def test_of_ledgers_that_are_made_at_once_one_is(tmp_path):
         assert spent == shared(path, None).spent == shared(path, None).budget
 
 
+@pytest.mark.slow
 def test_whoever_is_killed_while_making_a_ledger_leaves_all_of_it_or_none(tmp_path):
     (statuses,) = told([(die_at_every_line, tmp_path)])
     assert set(statuses) == {0, -signal.SIGKILL}

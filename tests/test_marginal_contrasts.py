@@ -91,6 +91,7 @@ def test_the_tables_are_all_of_an_order_or_those_that_are_named():
     assert [*made("apart", BOTH[0]).names_of_tables] == ["a*b", "c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("sizes", [(3, 4, 3), *mostly_thorough([(2, 2, 2, 2)], 0)])
 def test_tables_have_less_noise_than_those_of_fourier_coefficients(sizes, adjacency):
@@ -112,6 +113,7 @@ def test_tables_have_less_noise_than_those_of_fourier_coefficients(sizes, adjace
     assert squares[0] < squares[1] * (0.95 if max(sizes) == 2 else 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("mechanism", ["auto", "k-norm"])
 def test_a_release_is_saved_verified_and_made_consistent(

@@ -85,6 +85,7 @@ COSTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("mechanism", COSTS)
 def test_a_release_is_verified_and_made_consistent(mechanism, adjacency, tmp_path):
@@ -113,6 +114,7 @@ def test_the_budget_may_be_split_over_tables():
     checker.check(released.to_text())
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_the_random_field_of_counts_is_near_the_records(adjacency, key):

@@ -66,6 +66,7 @@ def test_batches_are_counted_up_to_the_limit():
         next(taken)
 
 
+@pytest.mark.slow
 def test_a_statistic_of_numbers_is_not_counted_as_tables():
     """One whole: each record is rounded by itself."""
     records = np.linspace(-1, 1, 101)[:, None]
@@ -112,6 +113,7 @@ def test_multiplicities_come_in_batches():
     np.testing.assert_array_equal(found, exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_two_to_the_forty_records(adjacency, tmp_path):
     """Counted, with noise, in a file and read from it, without a rounded digit."""
@@ -285,6 +287,7 @@ def test_columns_of_other_lengths_are_refused():
         column.of_the(np.zeros((3, 1)))
 
 
+@pytest.mark.slow
 def test_a_mesh_is_one_more_argument():
     mesh = dp.runtime.device_mesh(1)
     for what in statistics("add-remove"):

@@ -141,6 +141,7 @@ def test_legacy_keys_are_refused(legacy):
             mechanism.sample(legacy, jnp.zeros(3, jnp.int32))
 
 
+@pytest.mark.slow
 def test_mechanisms_are_pytrees_that_stack(key):
     one = DiscreteLaplace.calibrate("1/2", TWO)
     leaves, structure = jax.tree.flatten(one)
@@ -161,6 +162,7 @@ def test_mechanisms_are_pytrees_that_stack(key):
     assert jax.tree.unflatten(*jax.tree.flatten(simulated)[::-1]) == simulated
 
 
+@pytest.mark.slow
 def test_exact_noise_is_for_integers_of_any_width(key):
     mechanism = DiscreteLaplace.calibrate(1, TWO)
     wide, narrow = jnp.arange(5), jnp.arange(5, dtype=jnp.int8)
@@ -169,6 +171,7 @@ def test_exact_noise_is_for_integers_of_any_width(key):
     assert drawn.dtype == jnp.int32
 
 
+@pytest.mark.slow
 def test_the_fraction_of_a_number_is_never_let_through():
     program = (
         "import jax.numpy as jnp, dpjax as dp\n"

@@ -14,6 +14,7 @@ from dpjax.tables.counts import batches
 ROOT = pathlib.Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_eight_devices_count_and_predict_as_one_does():
     command = [sys.executable, "-m", "tests.helpers.mesh_cases"]
     environment = os.environ | {"JAX_ENABLE_X64": os.environ.get("DPJAX_X64", "0")}

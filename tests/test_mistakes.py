@@ -427,6 +427,7 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_integers_of_numpy_are_integers():
     sizes: Any = {"repeats": np.int64(4), "block": np.int64(2)}
@@ -437,6 +438,7 @@ def test_integers_of_numpy_are_integers():
     assert found.n == 9
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("name", WRONG_TYPES)
 def test_a_wrong_type_is_one_clear_line(name):

@@ -91,6 +91,7 @@ def test_a_leaf_costs_two_tables(adjacency, moved):
         assert sum(outlook.parts.values()) == pytest.approx(outlook.divergence)
 
 
+@pytest.mark.slow
 def test_bins_have_the_probabilities_that_the_density_has(rng):
     table, _ = simulate(rng, 400)
     released = dp.release(NET, table, epsilon=9, adjacency="add-remove")

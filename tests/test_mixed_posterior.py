@@ -50,6 +50,7 @@ def made(aware=False):
 # ---- each leaf's rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_a_row_without_noise_awareness_is_that_of_its_three_numbers(adjacency):
     what = released(adjacency=adjacency)
@@ -119,6 +120,7 @@ def test_intervals_of_leaf_means_cover_and_those_without_noise_do_not():
         assert covered[False, name] < 0.8 * rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [False, True])
 def test_the_noise_of_counts_is_in_records(split):
     what = released(split=split)
@@ -169,6 +171,7 @@ def expected(found):
     )
 
 
+@pytest.mark.slow
 def test_a_class_is_predicted_from_levels_and_numbers_some_unknown():
     found = made()
     wanted = softmax(expected(found), axis=(1, 2))
@@ -192,6 +195,7 @@ def test_a_class_is_predicted_from_levels_and_numbers_some_unknown():
     np.testing.assert_allclose(nothing, found.mean()["y"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_encoded_evidence_is_that_of_a_table():
     found = made()
     records = np.array([[30, -1, 0, 3], [np.nan, -1, -1, 9.5]])
@@ -206,6 +210,7 @@ def test_encoded_evidence_is_that_of_a_table():
             found.predict_proba(bad, "y")
 
 
+@pytest.mark.slow
 def test_densities_far_below_those_of_a_float_still_decide():
     """A leaf says no by a factor e^300, another says yes by e^200: the answer is no."""
     net = MixedNet.naive_bayes(
@@ -280,6 +285,7 @@ def test_the_density_of_a_record_is_that_of_its_parts():
         np.testing.assert_allclose(unknown[1], logs[1], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_synthetic_records_have_the_laws_of_the_posterior(key):
     found = made()
     n = 20_000
@@ -304,6 +310,7 @@ def test_synthetic_records_have_the_laws_of_the_posterior(key):
 # ---- more records, and what is drawn
 
 
+@pytest.mark.slow
 def test_more_records_are_added_to_what_was_released():
     found = made()
     more = drawn(np.random.default_rng(5), 3000)
@@ -409,6 +416,7 @@ def printed(capsys):
     return [row.split(",") for row in capsys.readouterr().out.split()]
 
 
+@pytest.mark.slow
 def test_the_command_line_releases_and_predicts(files, capsys):
     for net, out in (("network.json", "s.json"), ("naive-bayes:y", "r.json")):
         command = ["release", "table.csv", "--network", net, *files, "--out", out]

@@ -96,6 +96,7 @@ def test_the_loss_is_the_budget_by_enumeration(adjacency):
     assert loss == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_numbers_are_counts_and_sums_of_the_records_of_each_row():
     table = drawn(np.random.default_rng(0), 500)
     statistic = MixedTotals(BAYES, "add-remove")
@@ -117,6 +118,7 @@ def test_the_numbers_are_counts_and_sums_of_the_records_of_each_row():
             np.testing.assert_allclose(found[row], wanted, atol=2)  # of rounding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_release_goes_through_its_file_and_the_ledger(adjacency, tmp_path, capsys):
     table = drawn(np.random.default_rng(0), 50)
@@ -163,6 +165,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path):
             dp.load(other)
 
 
+@pytest.mark.slow
 def test_rows_of_persons_multiplicities_and_batches_are_measured(tmp_path):
     rng = np.random.default_rng(1)
     table = drawn(rng, 40)
@@ -184,6 +187,7 @@ def test_rows_of_persons_multiplicities_and_batches_are_measured(tmp_path):
     assert_near(dp.release(BAYES, persons, id="id", **options))
 
 
+@pytest.mark.slow
 def test_a_sweep_takes_the_statistic(key):
     statistic = MixedTotals(TINY, "replace-one")
     records = jnp.asarray(every_record(TINY))

@@ -65,6 +65,7 @@ def test_the_volume_is_that_of_the_map(rng, name):
         assert volume == pytest.approx(expected, abs=10 * tolerance())
 
 
+@pytest.mark.slow
 def test_the_volume_with_a_private_number_of_records(rng):
     over = (Interval("x", -3, 5), Interval("y", -6, 2))
     statistic = Sufficient.of("linear-regression", over, "add-remove")
@@ -88,6 +89,7 @@ def test_the_volume_with_a_private_number_of_records(rng):
     np.testing.assert_allclose(again, start, rtol=1e-3, atol=1e-2)
 
 
+@pytest.mark.slow
 def test_pivots_and_their_gains(rng):
     """Against Cholesky factors; their slopes against differences."""
     roots, more, way = rng.normal(size=(3, 4, 4))

@@ -16,6 +16,7 @@ PACKAGE = pathlib.Path(dpjax.__file__).parent
 LIMITS = {"fault": 23, "what": 62}
 
 
+@pytest.mark.slow
 def test_every_fault_can_be_planted_and_has_something_that_must_notice_it():
     seen = collections.Counter(mutant.fault for mutant in MUTANTS)
     assert {*seen} == {*FAULTS}

@@ -6,6 +6,7 @@ from tests.fuzz import neighbours
 from tests.fuzz.sources import OPENED, SOURCES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inputs", [96, pytest.param(800, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("source", SOURCES)
 def test_one_record_moves_itself_alone(source, inputs, request):

@@ -68,6 +68,7 @@ def case(name, key, rng):
 
 
 # Sums are the same with and without x64, and slow to compile: some with it alone.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     CASES if X64 else ["binary", pytest.param("chain", marks=pytest.mark.thorough)],
@@ -228,6 +229,7 @@ def test_many_releases_are_one_call(large, key):
     np.testing.assert_allclose(mapped, stack.first, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_is_inferred_is_kept_and_predicts_the_same(key, monkeypatch):
     released = naive_bayes(2, key, 40, "1")
     whole = exact_posterior(released)
@@ -336,6 +338,7 @@ def test_marginal_laws_agree_with_moments_and_quantiles(posterior):
         assert abs(law.cdf(found) - q) < 1e-4
 
 
+@pytest.mark.slow
 def test_a_law_is_the_mixture_of_its_beta_laws_also_below_the_least_count():
     """Two of the totals are below all counts, which have no weight there."""
     a, whole = 3.5 + np.arange(4), 2.0 + np.arange(6)
@@ -351,6 +354,7 @@ def test_a_law_is_the_mixture_of_its_beta_laws_also_below_the_least_count():
         assert float(found) == pytest.approx(t, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_means_are_within_intervals_if_a_level_is_frequent_and_n_private():
     """The window of its row's total begins below that of its count."""
     levels = {"ill": [0, 1], "smoker": [0, 1]}

@@ -84,6 +84,7 @@ def assert_not_calibrated(cdf):
     assert coverage.uniformity(cdf) < ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adjacency", "family"),
     [

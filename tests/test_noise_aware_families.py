@@ -78,6 +78,7 @@ def test_the_reference_value(key):
     assert stats.norm.cdf((middle - mean) / sd) == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_prior_and_release_disagree(key):
     """The walk leaves the release far behind: by fifty scales of its noise."""
     mean, sd, _ = exact_coin(6000, 10.0, 10_000, 5000.0, 5000.0)
@@ -149,6 +150,7 @@ def assert_same(found, expected, unit, tolerance):
     assert max(jax.tree.leaves(off)) < tolerance
 
 
+@pytest.mark.slow
 def test_releases_stack_and_everything_is_a_pytree(key):
     @jax.jit
     @jax.vmap
@@ -214,6 +216,7 @@ def test_more_records_and_diagnostics(key):
     assert 0 < told["accepted"] < 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_inferred(key):
     released = coin_release(30.0, 10.0)
     with pytest.raises(ValueError, match="`prior` must be of type BetaParameters"):

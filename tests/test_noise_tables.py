@@ -34,6 +34,7 @@ def test_every_table_certifies_and_wastes_nothing(rho):
     assert 1 - 2**-36 < relative <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [Fraction(3), Fraction(1, 2), Fraction(1, 36)], ids=str)
 def test_the_certificate_covers_every_pair_of_neighbouring_integers(rho):
     table = tables.build(rho)

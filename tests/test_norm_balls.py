@@ -100,6 +100,7 @@ def test_the_norm_is_that_of_its_definition(name):
         assert ball.norm(z) == norm(z)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(BALLS, len(BALLS) - 2))
 def test_each_point_of_a_ball_is_drawn_with_the_same_probability(name):
     ball, norm = BALLS[name]
@@ -109,6 +110,7 @@ def test_each_point_of_a_ball_is_drawn_with_the_same_probability(name):
     assert found == dict.fromkeys(wanted, Fraction(1, len(wanted)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(list(BALLS)[2:], len(BALLS) - 4))
 def test_each_point_of_a_sphere_is_drawn_with_the_same_probability(name):
     ball, norm = BALLS[name]

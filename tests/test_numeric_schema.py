@@ -96,6 +96,7 @@ def test_arrays_are_taken_as_they_are_for_the_statistic_clips_them():
     assert_encoded(compiled(jnp.array([[1, 2, 3]])), [[40, 2, 3]])
 
 
+@pytest.mark.slow
 def test_variables_of_both_kinds_are_floats_together_or_encoded_apart():
     table = {"age": [30, 150], "sex": ["m", "f"]}
     assert_encoded(MIXED.encode(table), [[30, 1], [120, 0]])

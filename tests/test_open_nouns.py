@@ -152,6 +152,7 @@ def published(what, table, path, adjacency, **options):
     return loaded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("mechanism", ["laplace", "test-twice"])
 def test_a_statistic_of_ones_own_is_published(mechanism, adjacency, tmp_path):
@@ -181,6 +182,7 @@ def test_a_file_that_claims_less_is_refused(tmp_path):
     assert main(["verify", str(path)]) == 1
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_ones_own_is_swept_audited_and_planned(key):
     counts, adjacency = NetworkCounts(NET), "replace-one"
     made = Twice.of(2, counts, adjacency)
@@ -203,6 +205,7 @@ def test_a_mechanism_of_ones_own_is_swept_audited_and_planned(key):
     assert verdict.consistent
 
 
+@pytest.mark.slow
 def test_a_family_of_ones_own_is_published(tmp_path):
     variables = (dp.Variable("x", (0, 1)),)
     statistic = Sufficient.of("test-coin", variables, "replace-one")

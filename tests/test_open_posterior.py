@@ -112,6 +112,7 @@ def release(net="chain", n=3):
     return Released(mechanism.sample(study_key(0), exact), statistic, mechanism, n)
 
 
+@pytest.mark.slow
 def test_a_method_of_ones_own_is_found_and_used(added, key):
     found = dp.posterior(release())
     assert found.method == "ignorance"
@@ -136,6 +137,7 @@ def test_a_method_is_used_by_name(method):
     assert dp.posterior(release(), method=method).method == method
 
 
+@pytest.mark.slow
 def test_errors_of_names_are_one_clear_line():
     released = release("collider")
     with pytest.raises(ValueError, match=r"`method` must be one of samples, .*'nuts'"):
@@ -234,6 +236,7 @@ def tosses(family):
     return Released(jnp.asarray([26.0]), statistic, mechanism, 10)
 
 
+@pytest.mark.slow
 def test_a_family_of_ones_own_has_a_noise_aware_posterior(key):
     """Against the sum over all hidden totals."""
     found = family_posterior(key, tosses(Tosses(3)), chains=16, warmup=100, draws=200)

@@ -63,6 +63,7 @@ def odd(records, subset):
     return int((records[:, list(subset)].sum(1, dtype=int) % 2).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_packed_counts_equal_numpy(n, rng):
     """Groups of up to 7 variables by planes; of 10 after unpacking."""
@@ -73,6 +74,7 @@ def test_packed_counts_equal_numpy(n, rng):
     np.testing.assert_array_equal(count(records, layout), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "dtype"),
     [
@@ -94,6 +96,7 @@ def test_chunks_overlap_without_counting_twice(n, dtype, rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "dtype"),
     [
@@ -138,6 +141,7 @@ def test_an_accelerators_program_counts_the_same(n, dtype, rng):
         np.testing.assert_array_equal(COUNTED(sizes, records, layout), expected)
 
 
+@pytest.mark.slow
 def test_an_accelerators_program_counts_packed_records_the_same(rng):
     layout = random_layout(rng, (2,) * 11, [1, 2, 3, 7, 3, 10])
     records = random_records(rng, layout, 40_001)
@@ -160,6 +164,7 @@ def test_planes_of_other_lengths_than_pack_makes(rng):
     np.testing.assert_array_equal(count(trimmed, layout), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "adjacency"),
     [
@@ -198,6 +203,7 @@ def test_no_integer_moves_a_table_by_more_than_a_unit(bad, rng):
         assert abs(moved[start:stop].sum()) <= 1
 
 
+@pytest.mark.slow
 def test_vmap_over_data_sets(rng):
     layout = TableLayout((2, 2, 3), ((0, 1), (1, 2)))
     binary = TableLayout((2, 2, 2), ((0, 1), (1, 2)))
@@ -210,6 +216,7 @@ def test_vmap_over_data_sets(rng):
         np.testing.assert_array_equal(from_packed[i], numpy_counts(records, binary))
 
 
+@pytest.mark.slow
 def test_counts_near_the_limit_of_32_bits_do_not_overflow():
     """2^31 - 32 records of ones, from planes read again and again."""
     layout = TableLayout((2,) * 6, ((0, 1, 2, 3, 4, 5), (3,)))

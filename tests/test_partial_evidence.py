@@ -58,6 +58,7 @@ def brute_force(net, theta, evidence, group):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", mostly_thorough(range(8), 2))
 def test_queries_equal_sums_over_the_joint_distribution(seed):
     """One target and several, in any order, with no evidence and with much."""
@@ -114,6 +115,7 @@ def fitted(module_rng):
     return dp.posterior(released, method="point-estimate")
 
 
+@pytest.mark.slow
 def test_a_posterior_answers_by_names_and_levels(fitted):
     theta = fitted._mean()
     evidence = np.array([[1, -1, 0, -1]], np.int32)
@@ -172,6 +174,7 @@ def test_files_with_gaps_are_evidence(tmp_path):
     assert found.tolist() == [[1, -1, -1, 0], [0, -1, -1, -1], [-1, -1, -1, 2]]
 
 
+@pytest.mark.slow
 def test_samples_average_their_joint_probabilities(rng):
     records = rng.integers(0, NET.sizes, (60, 4)).astype("u1")
     recipe = dp.recipes.PosteriorSample(samples=3)
@@ -186,6 +189,7 @@ def test_samples_average_their_joint_probabilities(rng):
     np.testing.assert_allclose(found, wanted / wanted.sum(), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_synthetic_records_have_the_levels_that_are_given(fitted, key):
     records = np.asarray(fitted.sample_records(key, 50, given={"a": "yes", "d": "z"}))
     assert records.shape == (50, 4)
@@ -205,6 +209,7 @@ def test_the_best_explanation_keeps_what_is_known(fitted):
     np.testing.assert_array_equal(found[1], best)
 
 
+@pytest.mark.slow
 def test_contradictory_evidence_is_refused(rng):
     net = dp.BayesNet.from_parents({"x": [0, 1], "y": [0, 1]}, {"x": [], "y": ["x"]})
     theta = jnp.asarray([0.5, 0.5, 1.0, 0.0, 0.3, 0.7])
@@ -281,6 +286,7 @@ def numbers(text):
     return [float(line.rpartition(",")[2]) for line in text.splitlines()[1:]]
 
 
+@pytest.mark.slow
 def test_the_command_line_asks(files, capsys):
     path, made = str(files / "r.json"), dp.posterior(dp.load(files / "r.json"))
     command = ["query", path, "--target", "d", "--target", "c", "--given", "a=yes"]
@@ -296,6 +302,7 @@ def test_the_command_line_asks(files, capsys):
     np.testing.assert_allclose(numbers(out), wanted, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_command_line_predicts_records_with_gaps(files, capsys):
     path, made = str(files / "r.json"), dp.posterior(dp.load(files / "r.json"))
     assert main(["predict", path, str(files / "gaps.csv"), "--target", "b"]) == 0
@@ -323,6 +330,7 @@ def test_the_command_line_refuses_in_one_line(options, message, files, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_likelihood_of_known_levels(fitted):
     theta = np.asarray(fitted._mean())
     evidence = np.array([[1, -1, 0, -1], [0, 2, 1, 1], [-1] * 4], np.int32)

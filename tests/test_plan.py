@@ -101,6 +101,7 @@ def test_divergences_are_those_of_releases_of_the_tables_expected():
         assert error < 0.2 * expected.divergence
 
 
+@pytest.mark.slow
 def test_gaussian_noise_is_compared_where_a_delta_is_given(key):
     """By the ρ from which (ε, δ) follows, for one row; for networks only."""
     options = {"key": key, "repeats": 4, "contributions": 2, "delta": "1e-6"}
@@ -121,6 +122,7 @@ def test_gaussian_noise_is_compared_where_a_delta_is_given(key):
         plan(family, 300, 1, "add-remove", key=key, delta="1e-6")
 
 
+@pytest.mark.slow
 def test_large_networks_have_no_noise_aware_outlooks():
     """Where a point estimate would be slow, and for coefficients of three levels."""
     names = [f"x{i}" for i in range(3)]
@@ -169,6 +171,7 @@ def test_wrong_arguments_are_refused(arguments, message, key):
         plan(NET, 10, "1", "replace-one", key=key, repeats=1)
 
 
+@pytest.mark.slow
 def test_the_command_needs_no_data(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(MODULE, "_ESTIMATES", {"": "plug-in"})  # quick to compile
     schema = tmp_path / "schema.json"

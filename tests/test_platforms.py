@@ -73,6 +73,7 @@ def test_blocks_are_smaller_on_a_tpu_where_its_tiles_need_it(platform, blocks):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "weights"), [(5, 1), (7, 2100), (6, 1 << 30)])
 def test_stacked_posteriors_do_not_depend_on_the_block(
     number, weights, monkeypatch, rng

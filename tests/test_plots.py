@@ -68,6 +68,7 @@ def test_all_functions_are_tested_and_have_the_same_arguments():
         assert "title" in parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_figure_is_drawn_on_given_axes(name, blank, tmp_path):
     draw, data, options, shape = function_and_case(name)

@@ -49,6 +49,7 @@ def summed(values, mean, scale):
     return special.logsumexp(logs + noise, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, 3.0, 40.0, 1000.0])
 def test_the_law_of_a_number_is_a_sum_over_counts(scale):
     """Total variation .08 at most, where noise so small that the lattice of the counts
@@ -228,6 +229,7 @@ def enumerate_posterior(net, statistic, values, scale, n, prior=1.0):
     return mean, np.sqrt(weights @ squares - mean**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coin", "two roots", "collider"])
 def test_it_is_finite_however_the_compiler_rounds(name):
     """Tests are compiled without most optimisations, and other programs with them."""
@@ -373,6 +375,7 @@ def test_drawn_rows_have_the_beta_distributions_that_are_stated(weight, rare, ke
     assert abs(scores - 6 / np.pi * np.arcsin(0.6 / 2)) < 6 / 20_000**0.5
 
 
+@pytest.mark.slow
 def test_rows_are_dirichlet_distributed_where_nothing_but_the_prior_is_known(key):
     alpha = np.array([0.3, 1.5, 0.7, 2.0, 0.4, 0.6])
     net = BayesNet.from_parents({"a": [0, 1, 2, 3], "b": [0, 1]}, {"a": [], "b": []})
@@ -406,6 +409,7 @@ def test_draws_have_the_stated_spread(rng, key):
     np.testing.assert_allclose(draws.std(axis=0), found.sd()["b"], rtol=0.12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "off", "apart"), [(1e-6, 0.03, 0.06), (60.0, 0.003, 0.12)]
 )

@@ -57,6 +57,7 @@ def dirichlet(records, net=NET):
     return mean, np.sqrt(mean * (1 - mean) / (total + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "adjacency"),
     [
@@ -75,6 +76,7 @@ def test_a_list_of_one_is_that_release(records, adjacency, mechanism):
     np.testing.assert_allclose(made.n, [wanted.n], rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", KINDS)
 def test_without_noise_records_count_once_in_one_table(records, adjacency):
     made = dp.posterior([exact(records, adjacency) for _ in "123"], disjoint=False)
@@ -84,6 +86,7 @@ def test_without_noise_records_count_once_in_one_table(records, adjacency):
     np.testing.assert_allclose(flat(made, "sd")[inside], sd[inside], rtol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", KINDS)
 @pytest.mark.parametrize("sizes", [(300,), (100, 400)])
 def test_without_noise_disjoint_tables_are_all_their_records(records, adjacency, sizes):
@@ -96,6 +99,7 @@ def test_without_noise_disjoint_tables_are_all_their_records(records, adjacency,
     np.testing.assert_allclose(flat(made, "sd")[inside], sd[inside], rtol=0.05)
 
 
+@pytest.mark.slow
 def test_tables_may_have_several_releases_each(records):
     first, second = records[:300], records[300:]
     pairs = [[exact(first), exact(first)], exact(second)]
@@ -106,6 +110,7 @@ def test_tables_may_have_several_releases_each(records):
     np.testing.assert_array_equal(made.n, [300, 600])
 
 
+@pytest.mark.slow
 def test_a_precise_release_outweighs_a_noisy_one(records):
     noisy, precise = released(records, "1/100"), released(records, "20")
     both = dp.posterior([noisy, precise], disjoint=False)
@@ -114,6 +119,7 @@ def test_a_precise_release_outweighs_a_noisy_one(records):
     assert np.all(flat(both, "sd") < 1.01 * flat(alone, "sd"))
 
 
+@pytest.mark.slow
 def test_two_releases_are_more_precise_than_one(records, key):
     """As precise as one whose noise has half the variance, nearly."""
     epsilon, statistic = 0.05, NetworkCounts(NET)
@@ -137,6 +143,7 @@ def test_two_releases_are_more_precise_than_one(records, key):
     assert two < 1.25 * wanted
 
 
+@pytest.mark.slow
 def test_a_private_number_of_records_is_the_least_squares_one_of_all_releases(rng):
     """That of one joint table for all released numbers, weighted by their noise."""
     pair = MarginalCounts.of_tables(NET.schema, [["a", "b"]])
@@ -161,6 +168,7 @@ def test_a_private_number_of_records_is_the_least_squares_one_of_all_releases(rn
     np.testing.assert_allclose(found, [solved.sum()], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_mechanisms_may_differ_and_tables_be_parts(records):
     whole = released(records, "2", mechanism="k-norm")
     parts = [
@@ -198,6 +206,7 @@ def test_moments_of_parts_are_those_of_each(rng):
     np.testing.assert_array_equal(joined.counts, np.ones(len(wanted), bool))
 
 
+@pytest.mark.slow
 def test_costs_add_up_in_one_table_and_the_largest_counts_of_several(records):
     half, third = released(records, "1/2"), released(records, "1/3")
     again = released(records, "1/3")
@@ -218,6 +227,7 @@ def test_costs_add_up_in_one_table_and_the_largest_counts_of_several(records):
     assert made.guarantee() == one
 
 
+@pytest.mark.slow
 def test_it_is_a_posterior_like_any_other(records, key):
     parts = [released(records[:400], "5"), released(records[400:], "5")]
     made = dp.posterior(parts, disjoint=True)

@@ -117,6 +117,7 @@ def test_log_likelihoods_are_those_of_the_joint_law(net, records, fitted):
     np.testing.assert_allclose(total, 1, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 def test_samples_and_densities_are_dirichlet(key):
     net = dp.BayesNet.from_parents({"a": [0, 1, 2], "b": [0, 1]}, {"b": ["a"]})
@@ -173,6 +174,7 @@ def test_small_parameters_do_not_underflow(key):
     np.testing.assert_allclose(table.sum(), 1, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_synthetic_records_follow_the_tables(net, rng, key):
     counts = jnp.asarray(rng.integers(0, 9, net.layout.length) * 10**5)
     fitted = PlugInPosterior.from_counts(net, counts)
@@ -207,6 +209,7 @@ def test_updating_equals_counting_everything_at_once(net, records):
     )
 
 
+@pytest.mark.slow
 def test_a_table_serves_as_well_as_encoded_records(net, records, fitted):
     table = dp.Schema(net.variables).decode(records)
     target = net.names[1]
@@ -271,6 +274,7 @@ def test_rows_that_do_not_fit_are_refused(fitted, net, key):
         fitted.sample_records(key, -1)
 
 
+@pytest.mark.slow
 def test_posteriors_are_pytrees(fitted, records, key):
     leaves, structure = jax.tree.flatten(fitted)
     again = jax.tree.unflatten(structure, leaves)

@@ -188,6 +188,7 @@ def every(*names):
     return [param for param in KINDS if param.values[0] in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
     found = made(name)

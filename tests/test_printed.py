@@ -56,6 +56,7 @@ def subsets(group):
         yield (x for i, x in enumerate(members) if chosen >> i & 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BINARY)
 def test_coefficients_as_printed_are_all_of_them(name, rng):
     net = TINY[name]

@@ -128,6 +128,7 @@ def test_a_chain_costs_what_it_says(epsilon):
     assert 0.98 * cost <= loss <= cost * (1 + 1e-5)
 
 
+@pytest.mark.slow
 def test_draws_have_the_law_that_was_enumerated(key):
     labels, parameter = toy("3")
     data = jnp.asarray([0, 1], jnp.int32)
@@ -185,6 +186,7 @@ def test_a_random_scan_is_not_amplified(n, chosen):
         assert loss > 0.439
 
 
+@pytest.mark.slow
 def test_random_scans_draw_as_said(key):
     def step(**given):
         return latents(
@@ -227,6 +229,7 @@ def sequential(step, data, levels):
     return found
 
 
+@pytest.mark.slow
 def test_collapsed_updates_are_drawn_one_after_another(key):
     """Labels given all records: a Pólya urn for each label's chance of success."""
 
@@ -483,6 +486,7 @@ def annealed_fit(value, record):
     return jnp.where(record == 1, jnp.log(p), jnp.log1p(-p))
 
 
+@pytest.mark.slow
 def test_annealing_costs_the_sum_of_its_powers(key):
     records = jnp.asarray([1, 1, 0], jnp.int32)
     width = Fraction("2.302585093") - Fraction("0.105360516")
@@ -548,6 +552,7 @@ def test_noise_on_a_weight_is_of_its_sensitivity(adjacency, key):
     assert_follows(drawn, stats.laplace(0, 3 * sensitivity))
 
 
+@pytest.mark.slow
 def test_the_ledger_refuses_to_go_on(key):
     steps, data = toy("1/2"), jnp.asarray([0, 1], jnp.int32)
     ledger = Ledger("5", adjacency="replace-one")

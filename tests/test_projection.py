@@ -182,6 +182,7 @@ def test_with_signs_it_is_the_quadratic_programme(rng, net, total, weighted, mea
         np.testing.assert_allclose(ours, expected, atol=close)
 
 
+@pytest.mark.slow
 def test_results_are_valid_whatever_the_noise(rng):
     layout = maximal(random_network(rng, 12, most_parents=3))
     for total, scale in itertools.product([None, 0, 1, 500], [1.0, 100.0, 10_000.0]):
@@ -196,6 +197,7 @@ def test_a_negative_estimate_of_the_total_counts_as_none(rng):
     np.testing.assert_array_equal(project(ODD, jnp.zeros(ODD.length)), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [None, 7])
 def test_tables_that_agree_stay_as_they_are(rng, total):
     counts = exact_counts(ODD, rng.integers(0, np.array(ODD.sizes), (7, 3)))
@@ -206,6 +208,7 @@ def test_tables_that_agree_stay_as_they_are(rng, total):
     np.testing.assert_allclose(project(ODD, once, total), once, atol=50 * ROUNDING)
 
 
+@pytest.mark.slow
 def test_it_works_under_jit_and_vmap(rng):
     vectors = jnp.asarray([noisy_counts(rng, ODD) for _ in range(3)], float)
     totals = jnp.asarray([0, 40, 60])
@@ -229,6 +232,7 @@ def test_sums_by_label_are_those_of_a_scatter(labels, rng):
         np.testing.assert_array_equal(sums.within(sizes, values), known)
 
 
+@pytest.mark.slow
 def test_programs_do_not_grow_with_the_number_of_tables():
     def operations(variables):
         layout = maximal(preceding(variables, 3))

@@ -23,6 +23,7 @@ def bernoulli(value, scale, n):
     return dp.Released(jnp.asarray([value], float), statistic, noise, n)
 
 
+@pytest.mark.slow
 def test_the_reference_value():
     """math.md §9."""
     released = bernoulli(301.02727328, 10.0, 1000)

@@ -118,6 +118,7 @@ def test_leaves_are_in_bins_of_their_predictive_law(rng, given):
     assert levels.codes(records).tolist() == [[1, 2, 0, 0], [0, 1, 1, 9]]
 
 
+@pytest.mark.slow
 def test_distances_are_those_of_the_shares(posterior, key):
     key_records, key_further = jr.split(key)
     frame = synthesize(key_records, posterior, 300)
@@ -191,6 +192,7 @@ def test_a_frame_has_the_labels_of_the_schema(posterior, key):
     np.testing.assert_array_equal(SCHEMA.encode(frame), records)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_records_and_their_quality(
     tmp_path, monkeypatch, capsys
 ):

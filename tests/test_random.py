@@ -81,6 +81,7 @@ def by_parts(words):
     return np.concatenate([np.ravel(part) for part in parts])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes",
     [
@@ -96,6 +97,7 @@ def test_an_accelerators_program_gives_the_same_bits(sizes):
     np.testing.assert_array_equal(jax.jit(stream)(key), expected)
 
 
+@pytest.mark.slow
 def test_streams_children_and_folds_of_a_key_never_overlap():
     key = chacha(3)
     words = [np.asarray(jr.bits(jr.clone(key), (4096,), jnp.uint32))]

@@ -85,6 +85,7 @@ def test_a_field_is_its_law_over_all_records(name, rng):
     close(sums, features.sum(axis=0), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_sums_over_all_records_are_those_of_a_junction_tree(name, rng):
     whole, tree = field_named(name), field_named(name)
@@ -133,6 +134,7 @@ def records_of(rng, n=300):
     return states_of(field)[rng.choice(len(law), n, p=law)].astype(np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     mostly_thorough(
@@ -159,6 +161,7 @@ def test_without_noise_the_estimate_has_the_tables_of_the_records(case, rng):
 SATURATED = dp.Schema({"x": [0, 1], "y": [0, 1]})
 
 
+@pytest.mark.slow
 def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
     """So the prior has the stated number of records, and the likelihood its n.
 
@@ -177,6 +180,7 @@ def test_with_all_interactions_and_no_noise_it_is_a_dirichlet_distribution(key):
         np.testing.assert_allclose(joint.std(axis=0), law.std(), rtol=within)
 
 
+@pytest.mark.slow
 def test_without_information_parameters_have_the_variances_of_the_prior(key):
     """A record in the prior has the precision 1 for each parameter of two levels.
 
@@ -200,6 +204,7 @@ def test_without_information_parameters_have_the_variances_of_the_prior(key):
     close(logs[0] - logs[1], law, atol=0.002)
 
 
+@pytest.mark.slow
 def test_the_precision_of_interactions_is_that_of_the_ones_without_noise(rng, key):
     """With K known interactions e: (K + 2) / (sum of e² + 2), in each order."""
     field = field_named("whole")
@@ -216,6 +221,7 @@ def test_the_precision_of_interactions_is_that_of_the_ones_without_noise(rng, ke
     np.testing.assert_allclose(found.fit.prior[orders == 1], 0.01)
 
 
+@pytest.mark.slow
 def test_noise_below_the_rounding_of_counts_is_no_noise(rng):
     """The mode is that of exact counts, also of forty million records."""
     field = field_named("whole")
@@ -237,6 +243,7 @@ def joint_law(theta):
     return (theta[:2, None] * theta[2:].reshape(2, 2)).ravel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", mostly_thorough([40.0, 3.0]))
 def test_with_noise_it_is_the_sum_over_the_hidden_count(scale, key):
     """One binary variable: the exact posterior is a sum, and prior 1 is uniform."""
@@ -262,6 +269,7 @@ def test_with_noise_it_is_the_sum_over_the_hidden_count(scale, key):
     assert narrow == pytest.approx(np.sqrt(0.3 * 0.7 / n), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["k-norm", "fourier", "laplace"])
 def test_a_private_number_has_the_law_of_its_estimate(kind, rng, key):
     """Normal, around the estimate of least variance, however wide the noise is."""
@@ -294,6 +302,7 @@ def test_a_private_number_has_the_law_of_its_estimate(kind, rng, key):
     assert drawn.std() == pytest.approx(law.std(), rel=0.15)
 
 
+@pytest.mark.slow
 def test_parameters_move_with_a_private_number(rng, key):
     """As the mode does if another number is public, but for what is learned anew."""
     made = release_of(records_of(rng, 2000), "k-norm", "1", "add-remove")
@@ -316,6 +325,7 @@ def test_parameters_move_with_a_private_number(rng, key):
     assert (np.abs(fit.along) > spread).any()  # or the test sees nothing
 
 
+@pytest.mark.slow
 def test_densities_are_integrals_over_a_private_number(rng, key):
     """Of the density given n, at parameters that are moved with n, by a fine grid."""
     made = release_of(records_of(rng, 400), "k-norm", "1/2", "add-remove")
@@ -338,6 +348,7 @@ def tables_by_name(found, eta):
     return found._by_name(field_of(found.released).tables(eta))
 
 
+@pytest.mark.slow
 def test_further_records_are_in_the_prior(rng, key):
     made = release_of(records_of(rng), "k-norm", "1", "replace-one")
     found = dp.posterior(made, key=key)
@@ -365,6 +376,7 @@ def test_densities_are_those_of_the_draws(rng, key):
     assert ratios.mean() == pytest.approx(1, abs=0.25)
 
 
+@pytest.mark.slow
 def test_a_release_of_a_network_is_refused_and_others_too(rng, key):
     net = dp.BayesNet.naive_bayes(SCHEMA, "a")
     options = {"epsilon": "1", "adjacency": "replace-one"}
@@ -383,6 +395,7 @@ def test_a_release_of_a_network_is_refused_and_others_too(rng, key):
     assert dp.posterior(made, noise_aware=False).method == "plug-in"
 
 
+@pytest.mark.slow
 def test_the_command_line_predicts_queries_and_synthesizes(tmp_path, capsys, rng):
     path, out = str(tmp_path / "r.json"), tmp_path / "new.csv"
     release_of(records_of(rng), "k-norm", "3", "add-remove").save(path)

@@ -43,6 +43,7 @@ def test_an_old_release_is_verified_and_saved_with_all_that_it_states(name, tmp_
     assert canonical_json(written["content"]) == canonical_json(stated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", marked(cases.ALL))
 def test_the_posterior_of_an_old_release_is_the_same(name):
     # 200 steps of a fit enlarge how a program rounds, which depends on the processor.
@@ -85,6 +86,7 @@ def test_there_is_a_release_of_every_family():
     assert released - {None} == set(cases.FAMILIES)
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 @pytest.mark.parametrize("name", marked(cases.DRAWS))
 def test_equal_keys_draw_what_they_drew(name):

@@ -26,6 +26,7 @@ NET = dp.BayesNet.naive_bayes(SCHEMA, "t")
 TABLE = {"t": [0, 1, 1, 0, 1], "x": ["a", "b", "b", "c", "a"]}
 
 
+@pytest.mark.slow
 def test_a_release_is_the_statistic_plus_noise_of_the_stated_law():
     net = dp.BayesNet.naive_bayes({"t": [0, 1], "x": list(range(20))}, "t")
     records = np.tile([[1, 2]], (1000, 1)).astype(np.uint8)
@@ -46,6 +47,7 @@ def test_a_release_is_the_statistic_plus_noise_of_the_stated_law():
     assert pvalue > ALPHA
 
 
+@pytest.mark.slow
 def test_every_release_has_noise_of_its_own():
     net = TINY["naive Bayes"]
     empty = np.zeros((0, 3), np.uint8)
@@ -75,6 +77,7 @@ def test_with_epsilon_as_large_as_can_be_nothing_changes(adjacency, rng):
     assert private.clamped == 0
 
 
+@pytest.mark.slow
 def test_unseen_configurations_get_noise_like_all_others():
     records = np.zeros((50, 2), np.uint8)
     draws = np.array(

@@ -43,6 +43,7 @@ def sums(rng, adjacency, mechanism="laplace", family="linear-regression"):
     return dp.release(statistic, records, **options), records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", KINDS)
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_the_law_is_that_of_the_mechanism(rng, key, mechanism, adjacency):
@@ -66,6 +67,7 @@ def test_the_law_is_that_of_the_mechanism(rng, key, mechanism, adjacency):
     np.testing.assert_array_less(np.abs(drawn.mean(axis=0) - exact), spread / 6)
 
 
+@pytest.mark.slow
 def test_the_law_works_in_programs_and_predictions(rng, key):
     released = dp.release(NET, table(rng), epsilon=1, adjacency="replace-one")
     exact = released.values.astype(float)
@@ -80,6 +82,7 @@ def test_the_law_works_in_programs_and_predictions(rng, key):
     assert np.abs(drawn - exact).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", KINDS)
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_totals_are_in_the_units_of_the_data(rng, mechanism, adjacency):
@@ -97,6 +100,7 @@ def test_totals_are_in_the_units_of_the_data(rng, mechanism, adjacency):
             release_law_of_total(released, total)
 
 
+@pytest.mark.slow
 def test_moments_of_a_total_are_those_of_its_records(rng):
     family = sums(rng, "replace-one")[0].statistic.family
     records = jnp.asarray(rng.uniform(0, 1, (60, 2)), float)
@@ -112,6 +116,7 @@ def test_moments_of_a_total_are_those_of_its_records(rng):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_model_agrees_with_the_posterior_of_its_family(rng):
     """Poisson counts: the same prior, the same noise, and hardly any clipping."""
     statistic = Sufficient(Poisson(12), (Interval("x", 0, 12),), "replace-one")
@@ -138,6 +143,7 @@ def test_a_model_agrees_with_the_posterior_of_its_family(rng):
 ONE = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", KINDS)
 @pytest.mark.parametrize("seen", [2, 4])
 def test_hidden_records_have_the_enumerated_law(rng, key, mechanism, seen):
@@ -175,6 +181,7 @@ def test_hidden_records_have_the_enumerated_law(rng, key, mechanism, seen):
     assert chi_square_pvalue(apart, lambda x: weights[x], range(5)) > ALPHA
 
 
+@pytest.mark.slow
 def test_hidden_records_in_a_chain_agree_with_the_exact_posterior(rng):
     n = 60
     released = dp.release(

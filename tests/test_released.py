@@ -175,6 +175,7 @@ def test_simulated_noise_cannot_be_saved(released, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_repr_shows_no_numbers_that_were_released(released):
     assert "Array" not in repr(released)
     assert "ε=1/3" in repr(released)
@@ -208,6 +209,7 @@ def test_noise_for_a_smaller_sensitivity_makes_no_release(net, adjacency):
         np.testing.assert_array_equal(counts(values, made.mechanism), made.counts())
 
 
+@pytest.mark.slow
 def test_releases_are_pytrees_that_stack(released):
     many = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), released)
     assert "stacked" in repr(many)

@@ -70,6 +70,7 @@ def log():
     return dp.release(net, rows, epsilon=2, adjacency="add-remove")
 
 
+@pytest.mark.slow
 def test_a_page_is_whole_and_needs_no_network(released):
     text = report(released).to_html()
     page = Page(text)
@@ -112,6 +113,7 @@ def test_all_forms_have_the_posterior_and_the_public_facts(released, tmp_path):
         made.save(tmp_path / "r.pdf")
 
 
+@pytest.mark.slow
 def test_many_codes_are_in_the_json_report_alone(tmp_path):
     codes = {f"C{i}": "ab"[i % 2] for i in range(101)}
     net = dp.BayesNet.from_parents({"x": {"codes": codes}}, {"x": []})
@@ -219,6 +221,7 @@ def test_the_chance_after_a_release_is_bayes_rule(chance):
     assert most_after(chance, Fraction(2)) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys):
     released.save(tmp_path / "release.json")
     ledger = dp.Ledger("3/4", adjacency="replace-one", path=tmp_path / "l.jsonl")
@@ -248,6 +251,7 @@ def test_the_command_writes_a_report_with_the_ledger(released, tmp_path, capsys)
     dp.load(tmp_path / "release.json")
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed  # NumPyro mixes dtypes
 def test_results_of_marginals_are_the_tables_that_were_measured(monkeypatch):
     """Of each variable, of each measured table, and the private number of records."""

@@ -67,6 +67,7 @@ def density(tables, unknown):
     return total
 
 
+@pytest.mark.slow
 def test_the_density_and_its_slope_are_those_of_the_definition(rng):
     prior = LogLinearPrior(NET, jnp.full(NET.layout.length, 0.5))
     assert prior.size == 32
@@ -86,6 +87,7 @@ def test_the_density_and_its_slope_are_those_of_the_definition(rng):
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_matched_parameters_have_the_moments_of_all_draws(rng):
     prior = LogLinearPrior(NET, jnp.full(NET.layout.length, 0.5))
     unknown = rng.normal(size=(5, prior.size))
@@ -121,6 +123,7 @@ def noiseless(net, counts, stack=()):
     return Released(jnp.asarray(counts, jnp.int32), statistic, mechanism, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "effects of each parent"])
 def test_rows_that_are_alike_are_estimated_with_less_error(rng, kind):
     """24 rows of 10 records each: the prior 1/2 leaves noise of the sample."""
@@ -137,6 +140,7 @@ def test_rows_that_are_alike_are_estimated_with_less_error(rng, kind):
     assert errors[1] < 0.9 * errors[0]
 
 
+@pytest.mark.slow
 def test_rows_that_differ_are_estimated_as_alone(rng):
     rows = np.eye(3)[rng.integers(3, size=24)]
     released = noiseless(WIDE, (1000 * rows).ravel())
@@ -146,6 +150,7 @@ def test_rows_that_differ_are_estimated_as_alone(rng):
     np.testing.assert_allclose(found.theta, alone.theta, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_stack_of_releases_has_the_prior_of_each(rng):
     counts = rng.multinomial(10, [0.7, 0.2, 0.1], 24).ravel()
     one = point_estimate(noiseless(WIDE, counts), "hierarchical", steps=STEPS)
@@ -166,6 +171,7 @@ def released(mechanism):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["laplace", "k-norm", "fourier"])
 def test_the_method_is_the_point_estimate(mechanism):
     found = dp.posterior(released(mechanism), "hierarchical")

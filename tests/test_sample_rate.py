@@ -108,6 +108,7 @@ def neighbours(adjacency):
                 yield bits, (1 - bits[0], *bits[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("adjacency", "rate"), [(BOTH[0], "2/3"), (BOTH[1], "1/4")])
 def test_the_loss_is_at_most_epsilon_and_nearly_attained(adjacency, rate):
     table = rows_of(0, 1, 1)
@@ -131,6 +132,7 @@ def test_the_loss_is_at_most_epsilon_and_nearly_attained(adjacency, rate):
     assert 0.98 * float(most) < worst <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_gaussian_noise_on_a_sample_has_its_delta(adjacency):
     cost = ApproximateDP(Fraction(1), Fraction(1, 100), adjacency)
@@ -224,6 +226,7 @@ def test_a_release_of_a_sample_is_charged_saved_and_verified(what, tmp_path):
     assert ("records" in stated["content"]["sampled"]) == (near == "replace-one")
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_the_sample():
     made = dp.release(NET, TABLE, epsilon=20, adjacency="add-remove", sample_rate="1/4")
     total = float(np.sum(made.tables()["x"]))
@@ -245,6 +248,7 @@ def test_every_release_has_a_sample_of_its_own(adjacency):
     assert len(np.unique(one)) == len(one)
 
 
+@pytest.mark.slow
 def test_several_releases_of_a_table_have_a_posterior_only_if_all_rows_are_in_them():
     whole, part, other = (
         dp.release(NET, TABLE, epsilon=1, adjacency="add-remove", sample_rate=rate)
@@ -396,6 +400,7 @@ def test_the_checker_states_the_sample(files):
     assert facts["sample"].startswith("stated rate 1/10, for which a row costs ε = ")
 
 
+@pytest.mark.slow
 def test_a_network_that_is_learned_has_no_sample():
     found = dp.learn(
         dp.Schema({"x": [0, 1], "y": [0, 1, 2]}), TABLE, epsilon=1,
@@ -424,6 +429,7 @@ def release(*more):
     return main([*line, *more])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss",
     [

@@ -77,6 +77,7 @@ def test_predictions_average_the_joint_law_over_the_samples(released):
         assert np.isclose(total, sums[record[0]] / 3, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_more_records_weight_the_samples_by_their_likelihood(released, key):
     before = dp.posterior(released)
     tables = {name: np.asarray(table) for name, table in before.tables().items()}
@@ -154,6 +155,7 @@ def log_likelihood(kind, parameters, records, i):
     return stats.norm(mean, own["variance"] ** 0.5).logpdf(records[:, 1]).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS])
 def test_samples_of_every_shape_are_weighted_by_the_likelihood(rng, kind):
     statistic = Sufficient.of(kind, KINDS[kind], "replace-one")
@@ -334,6 +336,7 @@ def test_samples_have_neither_counts_nor_another_prior(released):
         dp.posterior(released, 1.0)
 
 
+@pytest.mark.slow
 def test_real_arithmetic_cannot_be_saved(tmp_path, key):
     exact = dp.statistics.NetworkCounts(NET, "all")
     law = dp.mechanisms.PosteriorSample(NET.layout, 10.0, 0.1, "replace-one")

@@ -242,6 +242,7 @@ def test_no_divergence_of_a_family_exceeds_rho(name, adjacency, heat, prior, tem
             assert worst >= 0.75 * made.guarantee().rho
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_thousand_records_needs_no_temperature():
     """At ρ = 1/10 the posterior itself, at a small part of ρ; or T ≈ 12 for √(2ρ)."""
     budget = rho("1/10", "replace-one")
@@ -290,6 +291,7 @@ def test_the_largest_share_is_a_bound_and_tight(numbers, scores, reach):
     assert float(shifted) == pytest.approx(found, rel=0.01)
 
 
+@pytest.mark.slow
 def test_weights_that_are_too_steep_cost_the_whole_range():
     assert largest_share([0, 1, 2], [0, 1 << 60, 0], 1) == 1
     points = range(3000)  # between any two of them is a narrow peak
@@ -409,6 +411,7 @@ def test_a_budget_of_epsilon_and_delta_pays_for_samples_by_epsilon():
         PosteriorSample().mechanism(NetworkCounts(CHAIN, "all"), both, None)
 
 
+@pytest.mark.slow
 def test_the_command_line_spends_rho_on_samples(tmp_path, capsys):
     rows = "\n".join(f"{a},{b}" for a, b in zip(*TABLE.values(), strict=True))
     (tmp_path / "data.csv").write_text(f"a,b\n{rows}\n")

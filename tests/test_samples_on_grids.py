@@ -322,6 +322,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "recipe"), KINDS)
 def test_a_release_of_samples_finds_the_parameters(family, recipe, tmp_path, capsys):
     made = released(family, recipe)
@@ -341,6 +342,7 @@ def test_a_release_of_samples_finds_the_parameters(family, recipe, tmp_path, cap
         assert np.abs(np.asarray(found[name]) - expected).max() < 0.75, name
 
 
+@pytest.mark.slow
 def test_samples_of_a_regression_predict(tmp_path):
     made = released("linear-regression", "posterior-sample", samples=2)
     fitted = dp.posterior(made)

@@ -81,6 +81,7 @@ def test_the_ball_has_the_number_of_points_that_is_counted():
         assert np.abs(found).sum(axis=1).max(initial=0) == (radius if size else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("family", FAMILIES[3:5], ids=lambda x: x.name)
 def test_chosen_limits_have_a_smaller_expected_error_than_usual_ones(family, adjacency):
@@ -102,6 +103,7 @@ def test_chosen_limits_have_a_smaller_expected_error_than_usual_ones(family, adj
     assert least[0] > 4 * least[2]
 
 
+@pytest.mark.slow
 def test_a_choice_depends_on_no_record():
     statistic = Sufficient.of("gaussian", (dp.Interval("x", -1, 1),), "replace-one")
     made = [
@@ -115,6 +117,7 @@ def test_a_choice_depends_on_no_record():
     assert made[0].temperature < 100 < 1601  # at the limits that were usual
 
 
+@pytest.mark.slow
 def test_chosen_cells_have_a_smaller_expected_error():
     """Of three rows; the units and ω that were usual make nearly uniform draws."""
     for n, epsilon in ((100, 10), (1000, 1)):
@@ -129,6 +132,7 @@ def test_chosen_cells_have_a_smaller_expected_error():
     assert given.temperature == 2
 
 
+@pytest.mark.slow
 def test_a_recipe_for_cells_chooses_what_is_not_given():
     made = dp.recipes.MapCells().mechanism(
         dp.statistics.NetworkCounts(ROWS, "all"), ONE, 99
@@ -147,6 +151,7 @@ SCHEMAS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", mostly_thorough([*SCHEMAS]))
 def test_a_plan_says_which_samplers_are_not_worth_their_budget(model, tmp_path, capsys):
     path = tmp_path / "schema.json"
@@ -165,6 +170,7 @@ def test_a_plan_says_which_samplers_are_not_worth_their_budget(model, tmp_path, 
     assert "not worth its ε: posterior-sample, with " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_family_has_the_error_of_a_sample(key):
     """For the sampler, by simulation of the mechanism itself at one truth."""
     statistic = Sufficient.of("poisson", (dp.Interval("x", 0, 12),), "replace-one")

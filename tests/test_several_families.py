@@ -54,6 +54,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*TABLES])
 def test_a_coin_in_several_tables_is_the_sum_over_all_hidden_counts(key, name):
     numbers, n = TABLES[name]
@@ -80,6 +81,7 @@ def some_totals(rng, family, sizes):
     return jnp.stack([family.statistics(jnp.asarray(x)).sum(axis=0) for x in records])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FAMILIES])
 def test_totals_depend_on_each_other_as_further_records_do(rng, name):
     """p(second | first) is the density under the prior updated with the first."""
@@ -126,6 +128,7 @@ def numbers(module_rng):
     return module_rng.normal(1.2, 0.8, (1200, 1)).clip(-3, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_disjoint_tables_with_little_noise_are_all_their_records(numbers, adjacency):
     statistic = Sufficient.of("gaussian", NUMBER, adjacency)
@@ -142,6 +145,7 @@ def test_disjoint_tables_with_little_noise_are_all_their_records(numbers, adjace
     np.testing.assert_allclose(found.n, 1200, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_costs_and_updates_of_several_releases(numbers):
     half, third = gaussian(numbers, "1/2"), gaussian(numbers, "1/3")
     both = dp.posterior([half, third], disjoint=False)

@@ -48,6 +48,7 @@ def naive_bayes(**changed):
     return PrivateNaiveBayes(SCHEMA, **options)
 
 
+@pytest.mark.slow
 def test_predictions_are_those_of_the_release(table):
     X, y = table
     with pytest.warns(PrivacySpent, match=r"fit spends ε = 1; no ledger adds up"):
@@ -70,6 +71,7 @@ def test_a_fit_charges_what_it_spends(table):
     assert ledger.spent == made.released_.guarantee().numbers["epsilon"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_a_class_without_records_is_known(table):
     X, y = table
@@ -78,6 +80,7 @@ def test_a_class_without_records_is_known(table):
     assert made.predict_proba(X).shape == (60, 3)
 
 
+@pytest.mark.slow
 def test_each_fit_charges_the_ledger_and_says_so(table, tmp_path):
     path = tmp_path / "ledger.jsonl"
     dp.Ledger("4", adjacency="replace-one", path=path).charge(
@@ -219,6 +222,7 @@ def test_a_pickle_has_the_release_and_the_same_predictions(table):
     assert again.released_.sha256 == made.released_.sha256
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_a_network_has_the_public_graph(table):
     X, y = table
@@ -233,6 +237,7 @@ def test_a_network_has_the_public_graph(table):
             made.set_params(parents=parents).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_a_regression_finds_its_line(rng):
     X = rng.uniform(-1, 1, size=(2000, 2))
@@ -290,6 +295,7 @@ def test_errors_show_no_record_and_nothing_is_charged(name):
     assert ledger.spent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_errors_about_test_records_show_none():
     line = regression().fit(ANY, range(5))
@@ -308,6 +314,7 @@ def test_errors_about_test_records_show_none():
             assert "41.5" not in str(one)
 
 
+@pytest.mark.slow
 def test_too_few_records_are_refused_before_a_charge():
     ledger = dp.Ledger(5, adjacency="replace-one")
     with pytest.raises(ValueError, match="`X` must be of at least 4 records, got 3"):
@@ -328,6 +335,7 @@ def test_a_frame_that_pandas_may_have_rounded_is_refused(monkeypatch):
             regression().fit(*given)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_a_private_number_of_rows_is_neither_refused_nor_shown():
     near = {"epsilon": 1, "adjacency": "add-remove"}

@@ -138,6 +138,7 @@ def test_numbers_have_the_noise_of_their_own_table(key):
     np.testing.assert_array_equal(rates == 30, inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", mostly_thorough(["draw", "sample"]))
 def test_the_noise_of_every_table_follows_its_law(way, key):
     lengths = {"a": 30_000, "b": 10_001}
@@ -157,6 +158,7 @@ def pvalue(noise, table):
     )
 
 
+@pytest.mark.slow
 def test_log_probabilities_are_those_of_each_table(key):
     mechanism = split_of(NetworkCounts(BAYES), SPLIT)
     exact, released = jnp.arange(8), jnp.array([0, 3, -5, 9, 4, 0, 0, 50])
@@ -420,6 +422,7 @@ def command(*splits, more=()):
     return main([*arguments, *(x for split in splits for x in ("--split", split))])
 
 
+@pytest.mark.slow
 def test_the_command_line_splits(folder, capsys):
     assert command("b=3/4", "a=1/4", more=["--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -48,6 +48,7 @@ def largest(statistic, sizes, adjacency):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("name", NETS)
 def test_of_counts_and_fourier_coefficients_it_is_exact(name, adjacency):
@@ -87,6 +88,7 @@ def test_of_coefficients_as_printed_it_counts_whole_changes():
     assert found == 4 * int(halved.squared_sensitivity("replace-one").value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_of_a_network_with_numbers_it_is_an_upper_bound(adjacency):
     variables = {"y": [0, 1], "x": {"lower": -1, "upper": 1}}

@@ -40,6 +40,7 @@ def star(values, alpha, rate, discrete, n=None):
     return Star(*hub, [leaf], n, LaplaceLaw(jnp.asarray(rate), discrete), (False,) * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discrete", [True, False])
 @pytest.mark.parametrize("alpha", [[1, 1, 1], [0.7, 0.9, 0.5], [3, 1, 0.5]])
 @pytest.mark.parametrize("rate", [0.1, 1.0, 3.0])
@@ -65,6 +66,7 @@ def test_counts_far_above_the_noise_have_a_narrow_bound():
     assert mode - 22 < bound < mode - 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 3.0])
 @pytest.mark.parametrize("values", [[[9, 8, 3], [1, 0, 2]], [[20, 0, 0], [0, 0, 0]]])
 def test_no_numbers_of_records_outside_of_a_window_weigh_more_than_their_bound(
@@ -111,6 +113,7 @@ def test_a_concave_and_a_convex_function_are_bounded_outside(slope, lowest, leng
         assert not np.isposinf(bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [None, pytest.param(60, marks=pytest.mark.thorough)])
 def test_leaves_that_are_padded_have_the_same_posterior(n, monkeypatch):
     """As leaves that are computed apart, one for each number of levels."""

@@ -18,6 +18,7 @@ NET = TINY["naive Bayes"]
 RECORDS = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 1]] * 20, np.uint8)
 
 
+@pytest.mark.slow
 def test_scores_equal_scikit_learns(rng):
     levels = rng.integers(0, 3, 500)
     probabilities = rng.dirichlet([1, 1, 1], 500).round(2) + 0.001
@@ -55,6 +56,7 @@ def simulate(key, mechanism, exact):
     return mechanism.sample(key, exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("families", ["all", "maximal"])
 def test_proposition_1_holds_and_is_not_idle(adjacency, families, key):

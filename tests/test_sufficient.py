@@ -117,6 +117,7 @@ def test_order_does_not_matter_and_sums_are_of_rounded_records(name, rng):
     np.testing.assert_array_equal(total, rounded.sum(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -76,6 +76,7 @@ def test_half_of_the_sensitivity_is_noticed(name, adjacency):
         assert_spends_exactly("1", largest_loss(statistic, "1", Fraction(1, 2)))
 
 
+@pytest.mark.slow
 def test_neighbouring_data_sets_differ_as_their_records_do():
     """All data sets of at most two records, one number at a time."""
     for statistic in TINY.values():

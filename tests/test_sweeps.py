@@ -64,6 +64,7 @@ def swept(key, **options):
     return dp.sweep(key, experiment, RECORDS, **options)
 
 
+@pytest.mark.slow
 def test_a_sweep_equals_a_loop(key):
     result = swept(key)
     assert result["number"].shape == (2, 2, 5, 3)
@@ -83,6 +84,7 @@ def test_a_sweep_equals_a_loop(key):
             )
 
 
+@pytest.mark.slow
 def test_a_cells_key_depends_on_what_it_is_not_where_it_stands(key):
     result = swept(key)
     turned = swept(
@@ -181,6 +183,7 @@ def test_results_go_out_with_their_names(key, tmp_path):
     assert "mechanism: 2, epsilon: 2, repeat: 5" in repr(result)
 
 
+@pytest.mark.slow
 def test_exact_mechanisms_are_swept_too(key):
     def draw(key, mechanism, records):
         return mechanism.sample(key, STATISTIC.measure(records))
@@ -239,6 +242,7 @@ def test_a_program_has_the_values_that_its_function_uses_now(key, monkeypatch, w
     assert found() == 11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace", "k-norm", "fourier"])
 def test_the_mechanisms_of_an_experiment_have_its_budgets(key, name):
     study = dp.study.NetworkExperiment(NET, "t", training=30, adjacency="replace-one")
@@ -290,6 +294,7 @@ def test_a_checkpoint_serves_more_and_fewer_repeats(key, tmp_path):
         np.testing.assert_array_equal(few[name], more[name][:, :, :2])
 
 
+@pytest.mark.slow
 def test_a_block_is_as_long_as_the_work_of_its_cells_fits_a_cache(key, tmp_path):
     @dataclass(frozen=True)
     class Working:

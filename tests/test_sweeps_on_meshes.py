@@ -93,6 +93,7 @@ def start_two(*arguments):
     return [run(ONE_OF_TWO, i, port, *arguments) for i in range(2)]
 
 
+@pytest.mark.slow
 def test_eight_devices_give_the_bits_of_one():
     flags = "--xla_force_host_platform_device_count=8"
     flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}"

@@ -72,6 +72,7 @@ def some_total(rng, name, family, n):
     return np.asarray(family.statistics(records).sum(axis=0), float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_thorough(FAMILIES))
 def test_laws_of_totals(rng, key, name):
     """p(t) = p(t | θ) p(θ) / p(θ | t), up to one constant for all t, n and θ."""

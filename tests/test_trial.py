@@ -203,6 +203,7 @@ def released(what, table=TABLE, adjacency=BOTH[0], **options):
         raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_what_keeps_its_contract_is_released(adjacency):
     made = released(Older(), adjacency=adjacency, mechanism=Noise())
@@ -255,6 +256,7 @@ MECHANISM_FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", MECHANISM_FAULTS)
 def test_a_mechanism_that_breaks_its_contract_is_refused(fault):
     with pytest.raises(ValueError, match=f"^{re.escape(MECHANISM_FAULTS[fault])}"):
@@ -312,6 +314,7 @@ class Later(Noise):
         return Noise("" if n == 1 else "costs").mechanism(statistic, budget, n)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_read_back_as_another_statistic_is_refused():
     net = dp.BayesNet.from_parents({"a": [0, 1]}, {"a": []})
     with pytest.raises(ValueError, match="must make files that are read back as an eq"):
@@ -407,6 +410,7 @@ def test_a_family_that_states_half_of_its_diameter_is_refused():
         released(what, {"x": np.array([0, 1])})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_all_statistics_of_the_library_keep_their_contract(adjacency):
     net = dp.BayesNet.from_parents(
@@ -478,6 +482,7 @@ def test_what_cannot_be_registered_is_one_clear_line(fault):
         ask()
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_imported_breaks_no_posterior(monkeypatch):
     what = Sufficient.of("bernoulli", (dp.Variable("x", (0, 1)),), BOTH[0])
     made = dp.release(what, {"x": [0, 1]}, epsilon=1)

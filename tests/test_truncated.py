@@ -71,6 +71,7 @@ def test_where_scipy_has_an_answer_it_is_the_same(beta_draws, rng):
     assert stats.kstest(drawn, cdf).pvalue > ALPHA
 
 
+@pytest.mark.slow
 def test_beta_densities_and_moments_are_those_of_quadrature(betas):
     laws = [beta_law(*row) for row in BETAS]
     modes = np.array([law.points.ravel()[law.masses.argmax()] for law in laws])
@@ -86,6 +87,7 @@ def test_beta_densities_and_moments_are_those_of_quadrature(betas):
     assert np.allclose(np.asarray(betas.mean), means, rtol=1e-6 if X64 else 2e-5)
 
 
+@pytest.mark.slow
 def test_beta_draws_are_never_outside_and_never_lies():
     law = TruncatedBeta(
         jnp.array([2.0, jnp.nan]), jnp.array([2.0, 2.0]), 0.1, 0.9, validate_args=False
@@ -130,6 +132,7 @@ def log_mass(i):
     return logs.max() + np.log(masses.sum()), points, masses / masses.sum()
 
 
+@pytest.mark.slow
 def test_dirichlet_densities_integrate_to_one(dirichlets):
     at = np.array([0.3, 0.3, 0.4])
     found = np.asarray(jax.jit(dirichlets.log_prob)(jnp.asarray(at, float)))
@@ -149,6 +152,7 @@ def test_uniform_rows_have_the_volume_of_their_simplex():
         assert found == pytest.approx(-volume, abs=1e-6 if X64 else 1e-4)
 
 
+@pytest.mark.slow
 def test_two_levels_are_a_truncated_beta():
     rows = jnp.asarray([[3.0, 900.0], [1e5, 1e5], [0.5, 2.0]], float)
     law = TruncatedDirichlet(rows, 0.05)
@@ -282,6 +286,7 @@ def test_a_batch_of_truncated_betas_is_each_of_them(key):
         np.testing.assert_allclose(batch[i, j], alone(keys[i, j], low[j]), rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.relaxed
 def test_lanes_that_wait_do_not_share_their_draws(key):
     law = TruncatedBeta(jnp.full(8000, 3.0), 2.0, 0.1, 0.9, validate_args=False)

@@ -95,6 +95,7 @@ def test_the_cache_of_programs_is_a_folder(tmp_path):
         dpjax.runtime.cache_compilations(occupied)
 
 
+@pytest.mark.slow
 def test_programs_are_kept_in_the_folder(tmp_path):
     folder = tmp_path / "new" / "cache"
     assert run(CACHED, str(folder)).strip() == "[1 3 5]"

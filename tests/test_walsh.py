@@ -41,6 +41,7 @@ def counts(rng, shape, total=1000, dtype="int32"):
     return jnp.asarray((sizes * rng.choice([-1, 1], shape)).astype(dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "levels", mostly_thorough([0, 1, 5, 8, 12, 2, 3, 4, 6, 7, 11], 5)
@@ -53,6 +54,7 @@ def test_it_is_multiplication_by_the_hadamard_matrix(levels, dtype, rng):
     assert coefficients.dtype == dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(32,), (256,), (2, 3, 64)])
 @pytest.mark.usefixtures("parts")
@@ -69,6 +71,7 @@ FORWARD, INVERSE = walsh._signed_sum, walsh._half_of_signed_sum
 AT_ONCE = jax.jit(walsh.transform_in, static_argnames=("sizes", "level"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [ACCELERATOR, TPU], ids=["gpu", "tpu"])
 @pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**31 - 1)])
 @pytest.mark.parametrize("shape", [(2, 3, 1), (3, 2**9), (2**14,)])
@@ -79,6 +82,7 @@ def test_an_accelerators_program_is_as_exact(shape, dtype, n, sizes, rng):
     np.testing.assert_array_equal(AT_ONCE(sizes, coefficients, level=INVERSE), table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "n"), [("float32", 2**24), ("int32", 2**30)])
 def test_no_error_at_the_largest_number_of_records(dtype, n, rng):
     table = counts(rng, (2**20,), n, dtype)
@@ -115,6 +119,7 @@ def test_it_is_linear_and_loses_nothing_of_real_numbers(function, rng):
     np.testing.assert_allclose(back, a, atol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
 @pytest.mark.usefixtures("parts")
@@ -132,6 +137,7 @@ def test_the_gradient_of_each_table_in_a_batch(rng):
     np.testing.assert_array_equal(gradient(tables), 2 * 64 * tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [walsh_hadamard, inverse_walsh_hadamard])
 @pytest.mark.usefixtures("parts")
 def test_jit_and_vmap_change_nothing(function, rng):

@@ -87,6 +87,7 @@ def test_a_coin_falls_with_the_exact_probability(rate, monkeypatch):
     assert sum(found.values()) == pytest.approx(1, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_candidates_have_a_discrete_laplace_distribution(monkeypatch):
     def run(choose):
         below = lambda limit, bits: choose([1 / limit] * limit)  # noqa: E731
@@ -134,6 +135,7 @@ def test_candidates_are_accepted_as_the_distribution_wants(variance, monkeypatch
         assert found.get(int(z), 0) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", [Fraction(61, 2), Fraction(10**14, 7)])
 def test_wide_draws_have_the_exact_distribution(variance, rng):
     """By chi-square of 20,000 draws; a σ that is off by a twentieth has power 0.98."""
@@ -167,6 +169,7 @@ def test_the_noise_is_that_of_the_budget():
     assert np.abs(far).max() == LARGEST
 
 
+@pytest.mark.slow
 def test_ranges_of_the_two_mechanisms_meet():
     squared = Sensitivity(1, "add-remove")
     edge = Fraction(1, 2**25)
@@ -181,6 +184,7 @@ def test_ranges_of_the_two_mechanisms_meet():
         WideGaussian.calibrate(Fraction(1, 2**48), squared)
 
 
+@pytest.mark.slow
 def test_noise_in_another_unit_has_the_density_of_the_quotient(key):
     """Of a lattice 8 times as fine: σ = 40 becomes 5, and the scale 16 becomes 2."""
     z = jnp.asarray([-7.0, 0.0, 0.5, 12.0])
@@ -211,6 +215,7 @@ def largest_square(statistic, grid, adjacency):
     return max(((a - b) ** 2).sum() for a in sums for b in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
     "family", ["gaussian", "multivariate-gaussian", "linear-regression"]
@@ -234,6 +239,7 @@ def test_squares_of_counts_of_levels_are_exact():
         assert (int(stated.value), stated.tight) == (squared, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_squares_of_tables_and_leaves_are_bounded(adjacency):
     variables = {"y": [0, 1], "x": {"lower": -1, "upper": 1}}
@@ -250,6 +256,7 @@ def test_squares_of_tables_and_leaves_are_bounded(adjacency):
 # --- releases ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 def test_sums_of_numbers_get_gaussian_noise_for_a_rho(adjacency, tmp_path, rng):
     over = (dp.Interval("x", -3.0, 3.0),)
@@ -286,6 +293,7 @@ def test_gaussian_noise_is_the_default_for_a_rho_alone():
     assert isinstance(made, WideGaussian)
 
 
+@pytest.mark.slow
 def test_leaves_with_gaussian_noise_have_a_posterior(rng):
     label = rng.integers(0, 2, 4000)
     value = np.clip(rng.normal(label, 0.5), -3, 3)
