@@ -517,6 +517,7 @@ def test_an_absent_column_is_summed_out(folder, capsys):
     np.testing.assert_allclose(found, fitted.query("t", known), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_extra_columns_may_be_ignored(folder):
     assert release("--ignore", "id", data="wide.csv") == 0
     assert release("--ignore", "*", data="wide.csv") == 0

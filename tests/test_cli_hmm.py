@@ -196,6 +196,7 @@ def test_states_and_figures_are_written(capsys):
             assert file.read(4) == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_all_draws_are_written(capsys):
     times = ("--times", "south=9:10", "--times", "north=7:18")
     assert main(["sample", "log.json", *SIZES, *times, "--out", "d.npz"]) == 0
@@ -249,6 +250,7 @@ def test_progress_is_for_terminals(options, shown, monkeypatch):
     assert ("20/20" in sys.stderr.getvalue()) == shown
 
 
+@pytest.mark.slow
 def test_chains_that_disagree_are_said_to(monkeypatch, capsys):
     def diagnostics(_):
         agreed = {"r_hat": 1.04, "effective_size": 10.0}

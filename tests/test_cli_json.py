@@ -95,6 +95,7 @@ def test_a_draft_says_what_is_left(folder, capsys):
     assert facts["left"]["t"].startswith("levels")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", [MADE["predict"], MADE["query"], "query r.json data.csv --target x"]
 )

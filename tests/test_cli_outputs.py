@@ -182,6 +182,7 @@ def test_a_list_of_levels_in_a_file_is_explained(folder, capsys):
     assert "'y' is not: levels alone are {\"levels\": [...]}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_an_empty_cell_counts_as_is_said(folder, capsys):
     numbers = {"variables": {"los": {"lower": 0, "upper": 30}}}
     (folder / "numbers.json").write_text(json.dumps(numbers))

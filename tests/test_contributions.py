@@ -557,6 +557,7 @@ def is_consistent(path):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace", "fourier"])
 def test_a_file_that_states_fewer_rows_is_inconsistent(name, tmp_path):
     made = dp.release(

@@ -129,6 +129,7 @@ def test_text_that_dask_may_have_made_from_numbers_is_refused(kind):
         dp.release(net, of(["x"], "1.0"), id="person", contributions=1, **options)
 
 
+@pytest.mark.slow
 def test_a_block_of_a_file_of_dask_moves_no_record(tmp_path):
     """One cell of a block that is no number makes the block's other cells text."""
     frames = pytest.importorskip("dask.dataframe")

@@ -120,6 +120,7 @@ def test_records_that_are_none_are_clipped(name):
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_the_middle():
     nothing = np.full((1, 2), np.nan, np.float32)
     middle = MultivariateGaussian((0.0, 1.0), (1.0, 5.0)).statistics(nothing)

@@ -246,6 +246,7 @@ def test_steps_are_fine_for_every_epsilon():
         assert all(c % mechanism.steps == 0 for _, c in mechanism.parts)
 
 
+@pytest.mark.slow
 def test_the_density_is_that_of_the_law():
     """Integrated over the plane, and beside exact probabilities of points."""
     statistic = TINY["gaussian"]

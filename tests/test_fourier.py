@@ -220,6 +220,7 @@ def test_large_tables_and_many_pairs_in_one_call(rng):
         assert {int(part.sum()) for part in parts} == {500 * cells}
 
 
+@pytest.mark.slow
 def test_pairs_share_their_margins_to_the_last_integer(rng):
     statistic = of_order((2, 3, 2, 4), 2)
     records = rng.integers(0, [2, 3, 2, 4], (50, 4)).astype(np.uint8)

@@ -103,6 +103,7 @@ def test_a_region_by_two_names():
         declared_cells(net, {2: (8, 9), "2": (8, 9)})
 
 
+@pytest.mark.slow
 def test_states_are_counted_against_declared_cells(rng, key):
     times = {"north": (7, 7), "south": (7, 8)}
     with pytest.raises(ValueError, match="at most the number of cells, 3, and 127"):

@@ -90,6 +90,7 @@ def test_numbers_are_looked_up_between_means_and_below_zero(rng):
         assert abs(log[time, region, level] - expected) < 0.01
 
 
+@pytest.mark.slow
 def test_numbers_with_gaussian_noise_are_looked_up_below_zero_too(rng):
     counts = np.array([-9, -1, 0, 4, 30])[rng.integers(0, 5, (2, 3, LEVELS))]
     cells = cells_of(counts, rho="1/9")  # the squared sensitivity is 2: σ is 3

@@ -111,6 +111,7 @@ def test_bars_are_the_expected_probabilities(figures):
     assert names == [["a", "b", "c"], ["0", "1"]]
 
 
+@pytest.mark.slow
 def test_states_of_no_cell_are_left_out(figures):
     found = np.zeros((2, 12), int)
     found[0, 0] = 2

@@ -287,6 +287,7 @@ def test_a_release_with_zeros_is_saved_and_checked(tmp_path):
 OPTIONS = {"map-cells": recipes.MapCells(omega="0.25", units=4)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", list(RECIPES))
 def test_other_mechanisms_refuse_impossible_combinations(recipe):
     if recipe in ("auto", "laplace"):

@@ -495,6 +495,7 @@ def test_pairs_are_left_out_where_no_noise_is_known():
     assert max(plan.pairs for plan in plans) == 0
 
 
+@pytest.mark.slow
 def test_a_plan_is_not_chosen_if_no_noise_is_known_for_its_tables():
     """Of a large ρ, noise would be below the least, which is an error at a release."""
     net = dp.BayesNet.from_parents(CHAIN, {name: () for name in CHAIN})
@@ -659,6 +660,7 @@ def test_the_posterior_is_that_of_the_whole_chain():
     assert np.allclose(posterior.mean()["d"], truth, atol=0.05)
 
 
+@pytest.mark.slow
 def test_rows_of_persons_are_limited_once():
     table = chain(900) | {"who": np.repeat(np.arange(300), 3)}
     found = dp.learn(

@@ -143,6 +143,7 @@ def test_two_to_the_forty_records(adjacency, tmp_path):
         assert read.n == released.n == (n if adjacency == "replace-one" else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_the_posterior_of_wide_numbers_is_plug_in(adjacency):
     """Noise-aware methods would round them by more than the noise."""

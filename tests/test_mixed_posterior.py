@@ -244,6 +244,7 @@ def test_densities_far_below_those_of_a_float_still_decide():
     np.testing.assert_allclose(given, wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_number_is_predicted_from_what_is_known():
     found = made()
     logs = np.stack([
@@ -266,6 +267,7 @@ def test_a_number_is_predicted_from_what_is_known():
         np.testing.assert_allclose((rows * below).sum(axis=(1, 2)), q, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_density_of_a_record_is_that_of_its_parts():
     found = made()
     table = {

@@ -143,6 +143,7 @@ def test_a_release_goes_through_its_file_and_the_ledger(adjacency, tmp_path, cap
     assert json.loads(capsys.readouterr().out)["split"]["age squared"] == "1/4"
 
 
+@pytest.mark.slow
 def test_a_file_that_contradicts_itself_is_refused(tmp_path):
     path = tmp_path / "release.json"
     released = dp.release(

@@ -164,6 +164,7 @@ def test_a_statistic_of_ones_own_is_published(mechanism, adjacency, tmp_path):
         dp.release(what, TABLE, epsilon=1, adjacency=adjacency, mechanism="map")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_a_mechanism_of_ones_own_is_published_and_learned_from(adjacency, tmp_path):
     recipe = TwiceRecipe()

@@ -124,6 +124,7 @@ def test_a_method_of_ones_own_is_found_and_used(added, key):
     assert found.sample_records(key_records, 3).shape == (3, 2)
 
 
+@pytest.mark.slow
 def test_what_is_too_expensive_passes_on_unless_it_was_named(added):
     assert dp.posterior(release(), 2.0).method == "resignation"
     with pytest.raises(TooExpensive, match="must not be 2"):

@@ -311,6 +311,7 @@ def test_the_command_line_predicts_records_with_gaps(files, capsys):
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

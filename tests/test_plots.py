@@ -89,6 +89,7 @@ def test_a_figure_is_drawn_on_given_axes(name, blank, tmp_path):
     assert not pyplot.get_fignums()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_pyplot_holds_a_new_figure_unless_it_is_for_a_file(name, tmp_path):
     draw, data, options, _ = function_and_case(name)

@@ -192,6 +192,7 @@ def test_mechanisms_may_differ_and_tables_be_parts(records):
         assert np.all(flat(there, "sd") < 1.001 * flat(alone, "sd"))  # more is known
 
 
+@pytest.mark.slow
 def test_moments_of_parts_are_those_of_each(rng):
     moments = [NetworkCounts(net).record_moments() for net in (APART, NET)]
     joined = JoinedMoments(

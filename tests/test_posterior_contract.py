@@ -208,6 +208,7 @@ def test_every_posterior_says_its_method_and_answers_in_one_shape(name, key):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_every_posterior_is_shown_without_its_numbers(name):
     shown = repr(made(name))

@@ -572,6 +572,7 @@ def test_the_ledger_refuses_to_go_on(key):
     assert expected.epsilon < 1
 
 
+@pytest.mark.slow
 def test_a_ledger_is_not_for_compiled_or_mapped_code(key):
     """It would be charged once, however often that draws."""
     steps, data = toy("1"), jnp.asarray([0, 1], jnp.int32)

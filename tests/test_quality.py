@@ -150,6 +150,7 @@ def test_distances_are_those_of_the_shares(posterior, key):
     np.testing.assert_allclose(towns["release"], posterior.mean()["town"], atol=2e-6)
 
 
+@pytest.mark.slow
 def test_a_shuffled_column_is_found_by_its_pairs(posterior, key, rng):
     keys = jr.split(key, 2)
     records = np.array(posterior.sample_records(keys[0], 4000))

@@ -64,6 +64,7 @@ def close(found, wanted, atol=2e-6):
     np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), atol=atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_field_is_its_law_over_all_records(name, rng):
     field = field_named(name)

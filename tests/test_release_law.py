@@ -207,6 +207,7 @@ def test_hidden_records_in_a_chain_agree_with_the_exact_posterior(rng):
     assert abs(p.std() / sd - 1) < 0.1
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused(rng):
     counts = dp.release(NET, table(rng), epsilon=1, adjacency="add-remove")
     with pytest.raises(ValueError, match="`exact` must have the 4 numbers"):

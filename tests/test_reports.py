@@ -86,6 +86,7 @@ def test_a_page_is_whole_and_needs_no_network(released):
     assert not page.all("b")
 
 
+@pytest.mark.slow
 def test_all_forms_have_the_posterior_and_the_public_facts(released, tmp_path):
     made = report(released, level=0.9)
     fitted = dp.posterior(released)

@@ -178,6 +178,7 @@ def test_the_method_is_the_point_estimate(mechanism):
     assert found.method == "point-estimate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "options"),
     [
@@ -199,6 +200,7 @@ def test_another_name_is_refused():
         dp.posterior(released("laplace"), "flat")
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_it(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     released("laplace").save("release.json")

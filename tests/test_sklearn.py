@@ -64,6 +64,7 @@ def test_predictions_are_those_of_the_release(table):
     assert made.network_.parent_names() == {"a": ["class"], "b": ["class"], "class": []}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dpjax.sklearn.PrivacySpent")
 def test_a_fit_charges_what_it_spends(table):
     ledger = dp.Ledger(3, adjacency="replace-one")

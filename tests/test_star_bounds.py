@@ -96,6 +96,7 @@ def test_no_numbers_of_records_outside_of_a_window_weigh_more_than_their_bound(
         assert np.logaddexp.reduce(outside) <= bound + 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.01, 0.3, 3.0])
 @pytest.mark.parametrize(("lowest", "length"), [(0, 70), (30, 40), (49, 4), (2, 60)])
 def test_a_concave_and_a_convex_function_are_bounded_outside(slope, lowest, length):

@@ -106,6 +106,7 @@ def test_a_cells_key_depends_on_what_it_is_not_where_it_stands(key):
     assert len(np.unique(words, axis=0)) == 14
 
 
+@pytest.mark.slow
 def test_floats_are_bit_equal_at_one_block_size(key):
     few, more, other = swept(key), swept(key, repeats=7), swept(key, block=3)
     for name in few:

@@ -231,6 +231,7 @@ STATISTIC_FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", BOTH)
 @pytest.mark.parametrize("fault", STATISTIC_FAULTS)
 def test_a_statistic_that_breaks_its_contract_is_refused(fault, adjacency):
