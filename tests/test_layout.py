@@ -46,6 +46,24 @@ def test_rows_of_several_widths_are_divided_by_their_sums(sizes, padding, monkey
     assert len(layout._padded_rows) == (1 if padding > 1 else len({*sizes}))
 
 
+def test_rows_of_two_levels_are_mapped_apart_and_wider_ones_are_padded():
+    layout = TableLayout((2, 3, 5), ((2, 0), (0, 1), (1, 0, 2)))
+    seen = []
+
+    def halved(rows, cells):
+        seen.append((rows, cells < layout.length))
+        return rows / 2
+
+    vector = jnp.arange(1.0, layout.length + 1)
+    np.testing.assert_array_equal(layout.map_rows(vector, halved, 7), vector / 2)
+    assert [rows.shape for rows, _ in seen] == [(5, 2), (8, 5)]
+    for rows, present in seen:
+        assert set(np.asarray(rows)[~present]) <= {7}
+    assert [present.sum() for _, present in seen] == [10, 36]
+    pairs = TableLayout((2, 2), ((0,), (0, 1)))
+    assert [x.tolist() for x in pairs.matrices_of_rows] == [[[0, 1], [2, 3], [4, 5]]]
+
+
 def test_the_derivative_of_sums_of_rows_is_their_sum(monkeypatch):
     monkeypatch.setattr(layouts, "_MATRIX", 1)
     layout = TableLayout((2, 3, 5), ((0, 2), (2, 1), (1, 0)))

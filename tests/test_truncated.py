@@ -288,6 +288,35 @@ def test_a_batch_of_truncated_betas_is_each_of_them(key):
 
 @pytest.mark.slow
 @pytest.mark.relaxed
+def test_vectors_of_several_lengths_have_the_law_of_each(key):
+    """By means and variances of 20,000 draws, with false alarms of about 1e-6."""
+    rows = np.array([[2, 0.7, 5, 1, 1], [0.5, 3, 1, 0.6, 1], [20, 1, 4, 9, 2]])
+    least, lengths, draws = np.array([0.1, 0.02, 0.01]), (3, 4, 5), 20_000
+    present = np.arange(5) < np.array(lengths)[:, None]
+    law = TruncatedDirichlet(
+        jnp.asarray(np.broadcast_to(rows, (draws, 3, 5)), float),
+        jnp.asarray(least, float),
+        validate_args=False,
+    )
+    every = jnp.asarray(np.broadcast_to(present, (draws, 3, 5)))
+    drawn = np.asarray(jax.jit(law.sample_present)(key, every), float)
+    for i, k in enumerate(lengths):
+        alone = TruncatedDirichlet(jnp.asarray(rows[i, :k], float), least[i])
+        mean, variance = np.asarray(alone.mean), np.asarray(alone.variance)
+        seen = drawn[:, i, :k]
+        np.testing.assert_allclose(seen.sum(axis=1), 1, atol=1e-6)
+        assert seen.min() >= least[i] - 1e-7
+        far = (seen.mean(axis=0) - mean) / np.sqrt(variance / draws)
+        assert np.abs(far).max() < 5.5
+        off = (seen - mean) ** 2
+        assert (
+            np.abs((off.mean(axis=0) - variance) / (off.std(axis=0) / draws**0.5)).max()
+            < 5.5
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.relaxed
 def test_lanes_that_wait_do_not_share_their_draws(key):
     law = TruncatedBeta(jnp.full(8000, 3.0), 2.0, 0.1, 0.9, validate_args=False)
     draws = np.asarray(jax.jit(law.sample)(key))

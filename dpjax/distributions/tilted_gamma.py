@@ -7,6 +7,7 @@ $\lambda$.
 
 __all__ = ["Grid", "TiltedGamma", "grid", "log_transform", "solve_tilt", "tilted_gamma"]
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -144,7 +145,10 @@ def grid(law: TiltedGamma) -> Grid:
 
 
 def solve_tilt(
-    shapes: Float[Array, " k"], least: Scalar, enough: float = 0.0
+    shapes: Float[Array, " k"],
+    least: Scalar,
+    enough: float = 0.0,
+    present: Bool[Array, " k"] | None = None,
 ) -> Scalar:
     """Find the rate at which truncated gamma variables have expected sum 1.
 
@@ -156,9 +160,11 @@ def solve_tilt(
         shapes: shape parameter of each variable.
         least: lower bound of the variables.
         enough: tolerance of the expected sum, in standard deviations of the sum.
+        present: variables that are part of the sum; None means all.
     """
     shapes, least = lax.stop_gradient((shapes, least))
-    bounds = shapes.shape[0] * least
+    total = partial(jnp.sum, where=present)
+    bounds = total(jnp.ones_like(shapes)) * least
     spare = 1 - bounds
     leasts = jnp.broadcast_to(least, shapes.shape)
 
@@ -171,7 +177,7 @@ def solve_tilt(
         rate = jnp.sqrt(low * high)
         rates = jnp.broadcast_to(rate, shapes.shape)
         found = jax.vmap(grid)(tilted_gamma(shapes, rates, leasts))
-        excess, variance = found.mean.sum(), found.variance.sum()
+        excess, variance = total(found.mean), total(found.variance)
         above = excess > spare
         low, high = jnp.where(above, rate, low), jnp.where(above, high, rate)
         gap = excess - spare
@@ -181,8 +187,8 @@ def solve_tilt(
         high = jnp.maximum(low, jnp.minimum(high, most))
         return step + 1, low, high, jnp.sqrt(variance)
 
-    high = jnp.maximum(shapes, 1).sum() / spare
-    start = jnp.asarray(0, jnp.int32), shapes.sum(), high, jnp.full_like(high, jnp.inf)
+    high = total(jnp.maximum(shapes, 1)) / spare
+    start = jnp.asarray(0, jnp.int32), total(shapes), high, jnp.full_like(high, jnp.inf)
     _, low, high, _ = lax.while_loop(is_wide, narrow, start)
     return lax.stop_gradient(jnp.sqrt(low * high))
 

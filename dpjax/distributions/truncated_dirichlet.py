@@ -112,7 +112,17 @@ class TruncatedDirichlet(Distribution):
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
         """Draw independent samples of shape `sample_shape + batch_shape + (k,)`."""
-        return _sample(key, tuple(sample_shape), self.concentration, self.least)
+        every = jnp.ones(self.concentration.shape, bool)
+        given = self.concentration, self.least, every
+        return _sample(key, tuple(sample_shape), *given)
+
+    def sample_present(self, key: Any, present: Bool[Array, "*batch k"]) -> Array:
+        """Draw vectors that have only the entries that are `present`, at least one.
+
+        Other entries of the result mean nothing. So one program draws vectors of
+        several lengths. The bound is below 1 / (number of entries that are present).
+        """
+        return _sample(key, (), self.concentration, self.least, present)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
         """Log-density of the first k - 1 entries at `value`; -inf outside `support`."""
@@ -131,12 +141,16 @@ class TruncatedDirichlet(Distribution):
 
 @partial(jax.jit, static_argnums=1)
 def _sample(
-    key: RandomKey, sample_shape: tuple[int, ...], shapes: Array, least: Array
+    key: RandomKey,
+    sample_shape: tuple[int, ...],
+    shapes: Array,
+    least: Array,
+    present: Array,
 ) -> Array:
     shape = (*sample_shape, *shapes.shape)
     lanes = jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, shape).reshape(-1, shape[-1]),
-        over_batches(_proposals, 1, 0)(shapes, least),
+        over_batches(_proposals, 1, 0, 1)(shapes, least, present),
     )
     drawn = until_accepted(key, _draw, lanes, lanes.valid[:, 0], shape[-1:])
     return drawn.reshape(shape)
@@ -158,7 +172,7 @@ def _is_valid(shapes: Vector, least: Scalar) -> Bool[Array, ""]:
     return positive(shapes).all() & _is_feasible(least, shapes.shape[0])
 
 
-def _is_feasible(least: Numbers, size: int) -> Bool[Array, "*batch"]:
+def _is_feasible(least: Numbers, size: Any) -> Bool[Array, "*batch"]:
     return (least > 0) & (least * size < 1)
 
 
@@ -221,22 +235,26 @@ class _Proposals(NamedTuple):
     log_top: Vector  # maximum of `log_weighted` for each entry
     spare: Vector  # `spare` and `valid` are equal for all entries
     valid: Bool[Array, " k"]
+    present: Bool[Array, " k"]
 
 
-def _proposals(shapes: Vector, least: Scalar) -> _Proposals:
-    rate = solve_tilt(shapes, least, _TO_DRAW)
+def _proposals(shapes: Vector, least: Scalar, present: Bool[Array, " k"]) -> _Proposals:
+    rate = solve_tilt(shapes, least, _TO_DRAW, present)
     laws, grids = components(shapes, rate, least)
     log_top = laws.log_weighted(laws.largest_weighted())
-    spare, valid = _for_each(
-        shapes, 1 - shapes.shape[0] * least, _is_valid(shapes, least)
-    )
+    size = present.sum(dtype=shapes.dtype)
+    is_valid = positive(shapes).all() & _is_feasible(least, size)
+    spare, valid = _for_each(shapes, 1 - size * least, is_valid)
     return _Proposals(
         laws,
         build_hat(laws.log_density, laws.slope, laws.low, laws.high, laws.width),
-        jnp.cumsum(jax.nn.softmax(log_top - grids.log_mass)),
+        jnp.cumsum(
+            jax.nn.softmax(jnp.where(present, log_top - grids.log_mass, -jnp.inf))
+        ),
         log_top,
         spare,
         valid,
+        present,
     )
 
 
@@ -245,9 +263,11 @@ def _draw(
 ) -> tuple[Float[Array, "lanes k"], Bool[Array, " lanes"]]:
     key_gammas, key_entry, key_luck = jr.split(key, 3)
     count, size = lanes.valid.shape
-    laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, lanes.valid))
+    drawn = lanes.valid & lanes.present
+    laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, drawn))
     h = until_accepted(key_gammas, _draw_gammas, (laws, hats), valid, gather=False)
     excess = jnp.maximum(lanes.laws.excess(h.reshape(count, size)), 0)
+    excess = jnp.where(lanes.present, excess, 0)
     pick = jr.uniform(key_entry, (count, 1)) * lanes.replaced[:, -1:]
     entry = jnp.sum(jnp.broadcast_to(pick, (count, size)) >= lanes.replaced, axis=1)
     chosen = jnp.arange(size)[None, :] == entry[:, None]

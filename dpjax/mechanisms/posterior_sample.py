@@ -11,7 +11,7 @@ from fractions import Fraction
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from dpjax import distributions
 from dpjax._checks import one_of, positive, typed_key
@@ -72,12 +72,13 @@ class PosteriorSample(Mechanism):
         counts = exact.astype(float) / jnp.asarray(self.temperature, float)
         least = jnp.broadcast_to(jnp.asarray(self.omega, float), counts.shape)
         concentration = jnp.asarray(self.prior, float) + counts
-        keys = iter(jr.split(key, len(self.layout.rows_by_width)))
+        keys = iter(jr.split(key, len(self.layout.matrices_of_rows)))
 
         def draw(rows, cells):
-            return _sample_rows(next(keys), rows, least[cells[:, 0]])
+            present = jnp.asarray(cells < self.layout.length)
+            return _sample_rows(next(keys), rows, least[cells[:, 0]], present)
 
-        return self.layout.map_rows(concentration, draw)
+        return self.layout.map_rows(concentration, draw, 1)
 
     def guarantee(self) -> PureDP:
         """Return the guarantee of pure DP, with ε rounded up, for any n.
@@ -96,11 +97,16 @@ class PosteriorSample(Mechanism):
 
 
 def _sample_rows(
-    key: Key, concentration: Float[Array, "j k"], least: Float[Array, " j"]
+    key: Key,
+    concentration: Float[Array, "j k"],
+    least: Float[Array, " j"],
+    present: Bool[Array, "j k"],
 ) -> Float[Array, "j k"]:
     """Draw rows of a table; rows of two levels have a faster method."""
     if concentration.shape[1] > 2:
-        return distributions.TruncatedDirichlet(concentration, least).sample(key)
+        given = concentration, least  # the bound depends on how many are present
+        law = distributions.TruncatedDirichlet(*given, validate_args=False)
+        return law.sample_present(key, present)
     zero, one = concentration[:, 0], concentration[:, 1]
     share = distributions.TruncatedBeta(one, zero, least, 1 - least).sample(key)
     return jnp.stack([1 - share, share], axis=1)

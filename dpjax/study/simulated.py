@@ -75,13 +75,25 @@ def errors_of_each(
 ) -> list[Float[Array, "repeats e"]]:
     """Simulate learners, with one key for all, and return the errors of `row_errors`.
 
-    Their programs take long to compile, and so are compiled side by side.
+    Their programs take long to compile, and so are compiled side by side, and once for
+    learners that differ only in numbers.
     """
     program: Any = _errors_of
     given = [(jr.clone(key), net, learner, data) for learner in learners]
+    kinds = [_kind(learner) for learner in learners]
+    firsts = [kinds.index(kind) for kind in kinds]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        programs = [pool.submit(program.lower(*x).compile) for x in given]
-        return [y.result()(*x) for x, y in zip(given, programs, strict=True)]
+        programs = {
+            i: pool.submit(program.lower(*given[i]).compile)
+            for i in dict.fromkeys(firsts)
+        }
+        return [programs[i].result()(*x) for i, x in zip(firsts, given, strict=True)]
+
+
+def _kind(learner: TableLearner) -> tuple[Any, list]:
+    """Whatever its program depends on."""
+    leaves, tree = jax.tree.flatten(learner)
+    return tree, [(x.shape, x.dtype) if eqx.is_array(x) else x for x in leaves]
 
 
 @eqx.filter_jit  # learners that differ only in numbers share a program

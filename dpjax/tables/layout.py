@@ -155,33 +155,33 @@ class TableLayout:
         widths_by_row = np.repeat(widths, cells // widths)
         return np.repeat(np.arange(widths_by_row.size, dtype=np.int32), widths_by_row)
 
-    @cached_property
-    def rows_by_width(self) -> dict[int, Int[np.ndarray, "rows k"]]:
-        """Dictionary from row width to a matrix with the cells of each row as a row."""
-        _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
-        return {
-            int(k): (firsts[widths == k, None] + np.arange(k)).astype(np.int32)
-            for k in np.unique(widths)
-        }
-
     def map_rows(
-        self, vector: Shaped[Array, " m"], function: Callable[[Any, Any], Any]
+        self,
+        vector: Shaped[Array, " m"],
+        function: Callable[[Any, Any], Any],
+        neutral: Any,
     ) -> Any:
-        """Apply `function(rows, cells)` once for each width that rows have.
+        """Apply `function(rows, cells)` to all rows of two levels, then to wider ones.
 
-        The matrices `rows` (entries of `vector`) and `cells` (their indices) stack all
-        rows of that width. A compiled program grows only with the number of widths.
+        The matrices `rows` (entries of `vector`) and `cells` (their indices) stack the
+        rows. Wider ones are padded with `neutral`, at indices after the last cell.
         """
-        if len(self.rows_by_width) == 1:
-            ((width, cells),) = self.rows_by_width.items()
-            return function(vector.reshape(-1, width), cells).reshape(-1)
+        return self._map(self.matrices_of_rows, vector, function, neutral)
+
+    def _map(
+        self, matrices: list[np.ndarray], vector: Array, function: Any, neutral: Any
+    ) -> Array:
+        if len(matrices) == 1 and matrices[0].size == vector.size:  # nothing is padded
+            rows = vector.reshape(matrices[0].shape)
+            return function(rows, matrices[0]).reshape(-1)
         # With unique indices, neither this nor its derivative needs atomic additions.
-        widths = self.rows_by_width.values()
-        given = [vector.at[cells].get(unique_indices=True) for cells in widths]
-        parts = [function(*x) for x in zip(given, widths, strict=True)]
-        result = jnp.zeros(vector.shape, parts[0].dtype)
-        for cells, part in zip(widths, parts, strict=True):
-            result = result.at[cells].set(part, unique_indices=True)
+        result = jnp.zeros(vector.shape, vector.dtype)
+        for cells in matrices:
+            rows = vector.at[cells].get(
+                unique_indices=True, mode="fill", fill_value=neutral
+            )
+            part = function(rows, cells)
+            result = result.at[cells].set(part, unique_indices=True, mode="drop")
         return result
 
     @_compiled
@@ -206,31 +206,37 @@ class TableLayout:
 
     def _over_rows(self, reduce: Any, vector: Array, neutral: float | int) -> Array:
         """For each cell, a reduction of its row, which ignores entries `neutral`."""
-        if len(self.rows_by_width) == 1:
-            width = max(self.rows_by_width)
-            return _over_last(reduce, vector.reshape(-1, width)).reshape(-1)
-        # With unique indices, neither this nor its derivative needs atomic additions.
-        result = jnp.zeros(vector.shape, vector.dtype)
-        for cells in self._padded_rows:
-            rows = vector.at[cells].get(
-                unique_indices=True, mode="fill", fill_value=neutral
-            )
-            part = _over_last(reduce, rows)
-            result = result.at[cells].set(part, unique_indices=True, mode="drop")
-        return result
+        return self._map(
+            self._padded_rows, vector, lambda x, _: _over_last(reduce, x), neutral
+        )
+
+    @cached_property
+    def matrices_of_rows(self) -> list[UInt32[np.ndarray, "rows k"]]:
+        """Matrices with the cells of each row of two levels, and of each wider one."""
+        widths = np.diff(self._firsts, append=self.length)
+        pairs = [(2, 2)] if (widths == 2).any() else []
+        return self._matrices([*pairs, *groups_of_lengths(widths[widths > 2])])
 
     @cached_property
     def _padded_rows(self) -> list[UInt32[np.ndarray, "rows k"]]:
-        """Matrices with the cells of each row.
+        """Matrices with the cells of each row, of similar width in each."""
+        widths = np.diff(self._firsts, append=self.length)
+        return self._matrices(groups_of_lengths(widths))
 
-        Rows of similar width share a matrix. It is padded with different positions
-        after the last cell.
+    @cached_property
+    def _firsts(self) -> np.ndarray:
+        return np.flatnonzero(np.diff(self.rows, prepend=-1))
+
+    def _matrices(self, groups: list[tuple[int, int]]) -> list[np.ndarray]:
+        """Cells of rows whose widths are within each group's.
+
+        They are padded with different positions after the last cell.
         """
-        _, firsts, widths = np.unique(self.rows, return_index=True, return_counts=True)
+        widths = np.diff(self._firsts, append=self.length)
         matrices = []
-        for narrowest, widest in groups_of_lengths(widths):
+        for narrowest, widest in groups:
             chosen = (narrowest <= widths) & (widths <= widest)
-            cells = firsts[chosen, None] + np.arange(widest)
+            cells = self._firsts[chosen, None] + np.arange(widest)
             inside = np.arange(widest) < widths[chosen, None]
             after = self.length + np.arange(cells.size).reshape(cells.shape)
             matrices.append(np.where(inside, cells, after).astype(np.uint32))
