@@ -17,6 +17,7 @@ from dpjax.event_logs import (
     sample_hidden_markov,
     weigh_modes,
 )
+from dpjax.event_logs.chains_by_mode import chains_by_mode
 from dpjax.event_logs.fitting import _powers
 from dpjax.event_logs.modes import _bridged
 from dpjax.mechanisms import DiscreteLaplace
@@ -145,6 +146,62 @@ def test_means_and_predictions_have_the_weights_of_the_modes():
     )
     equal = a_posterior(tables)
     np.testing.assert_allclose(equal.weights, 1 / 3)
+
+
+def test_sets_of_states_that_differ_in_cells_alone_are_modes(rng):
+    """Not sets of states that are only numbered in another way, or move in a cell."""
+    first, second = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 0, 1, 0, 1])
+    last = np.stack([first, second, 1 - first, 1 - second])
+    paths = np.repeat(last[:, None], 40, axis=1)
+    paths[:, ::2, 0] = 1 - paths[:, ::2, 0]  # one cell moves
+    even = jnp.full((40, 4, 2, 2), 0.5, float)
+    found = HiddenMarkovPosterior(
+        jnp.asarray(paths.transpose(1, 2, 0)[..., None], jnp.int8),
+        even,
+        even[..., 0],
+        even,
+        jnp.ones((1, 6), bool),
+        (2,),
+        jnp.asarray(rng.normal(size=(40, 4)), float),
+    )
+    assert sorted(chains_by_mode(found)) == [[0, 2], [1, 3]]
+
+
+@pytest.mark.slow
+def test_modes_of_equal_likelihood_and_size_have_their_probabilities(key):
+    """All states of 14 cells are enumerated; their moves tell two ways apart."""
+    kinds = np.array([[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]])
+    forms = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0, 1]])
+    fields = [40 * np.eye(2, dtype=int)[x] for x in (kinds, forms)]
+    counts = np.concatenate(fields, axis=-1)
+    schema = {"place": (0, 1), "month": range(7), "kind": (0, 1), "form": (0, 1)}
+    net = dp.event_logs.event_network(
+        dp.Schema({name: list(levels) for name, levels in schema.items()}),
+        "place",
+        "month",
+    )
+    logs = {}
+    for path in itertools.product(range(2), repeat=14):
+        states = np.array(path).reshape(2, 7)
+        member = np.eye(2)[states]
+        moves = np.einsum("pta,ptb->ab", member[:, :-1], member[:, 1:])
+        totals = np.einsum("pta,ptc->ac", member, counts)
+        logs[path] = sum(
+            log_dirichlet(x, 1.0)
+            for x in (member[:, 0].sum(axis=0), moves, totals[:, :2], totals[:, 2:])
+        )
+    largest = max(logs.values())
+    whole = sum(np.exp(x - largest) for x in logs.values())
+    share = 2 * np.exp(logs[tuple(kinds.ravel())] - largest) / whole
+    assert 0.9 < share < 0.99
+    key_chains, key_modes = jr.split(key)
+    cells = CellCounts.of(net, counts, 2)
+    run = sample_hidden_markov(key_chains, cells, chains=16, sweeps=200)
+    found = weigh_modes(key_modes, cells, run)
+    last = np.asarray(run.paths)[-1].transpose(1, 2, 0)  # chains, places, months
+    by_kind = [(x == kinds).all() or (x != kinds).all() for x in last]
+    assert 0 < sum(by_kind) < 16
+    assert abs(found.weights[by_kind].sum() - share) < 0.03
 
 
 def test_chains_that_cannot_be_compared_have_equal_weights(key):

@@ -4,12 +4,14 @@ import functools
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax.posteriors.several import cost_of, tables_of
 from dpjax.privacy import ZCDP, ApproximateDP, PureDP, zcdp_budget
 from dpjax.releases import InconsistentRelease, candidates, learning, learning_plans
 from dpjax.releases.candidates import chosen, distance_sensitivity, scores_of
@@ -643,6 +645,18 @@ def test_later_networks_contain_earlier_ones_and_one_file_holds_all(tmp_path):
     assert again.to_text() == found.to_text()
     assert [x.guarantee() for x in again.chain] == [x.guarantee() for x in found.chain]
     assert json.loads(found.to_text())["version"] == 3
+
+
+@pytest.mark.slow
+def test_a_release_that_others_were_learned_from_counts_once():
+    """Also if it was read from a file of its own, and described there."""
+    found = learned()
+    first = found.chain[0]
+    again = dp.Released.from_text(replace(first, about={"title": "t"}).to_text())
+    for releases in ([found, first], [again, found], [again, first, found]):
+        (table,) = tables_of(releases, False)
+        assert [x.net for x in table] == [x.net for x in found.chain]
+        assert cost_of((table,)) == found.guarantee()
 
 
 @pytest.mark.slow

@@ -35,13 +35,13 @@ def released(records, epsilon="1", adjacency="replace-one", net=NET, **options):
     return dp.release(net, records, epsilon=epsilon, adjacency=adjacency, **chosen)
 
 
-def exact(records, adjacency="replace-one", net=NET):
+def exact(records, adjacency="replace-one", net=NET, **about):
     """Exact counts, given out as if they had hardly any noise."""
     statistic = NetworkCounts(net)
     counts = measure(statistic, jnp.asarray(records))
     loud = DiscreteLaplace.calibrate(Fraction(30), statistic.sensitivity(adjacency))
     n = len(records) if adjacency == "replace-one" else None
-    return dp.Released(counts, statistic, loud, n)
+    return dp.Released(counts, statistic, loud, n, about=about)
 
 
 def flat(posterior, what="mean"):
@@ -79,7 +79,8 @@ def test_a_list_of_one_is_that_release(records, adjacency, mechanism):
 @pytest.mark.slow
 @pytest.mark.parametrize("adjacency", KINDS)
 def test_without_noise_records_count_once_in_one_table(records, adjacency):
-    made = dp.posterior([exact(records, adjacency) for _ in "123"], disjoint=False)
+    three = [exact(records, adjacency, title=title) for title in "123"]
+    made = dp.posterior(three, disjoint=False)
     mean, sd = dirichlet(records)
     np.testing.assert_allclose(flat(made), mean, atol=2e-3)
     inside = mean > 0.02  # the others are far from normal
@@ -102,7 +103,7 @@ def test_without_noise_disjoint_tables_are_all_their_records(records, adjacency,
 @pytest.mark.slow
 def test_tables_may_have_several_releases_each(records):
     first, second = records[:300], records[300:]
-    pairs = [[exact(first), exact(first)], exact(second)]
+    pairs = [[exact(first), exact(first, title="2")], exact(second)]
     made, wanted = (
         dp.posterior(x, disjoint=True) for x in (pairs, [exact(first), exact(second)])
     )
@@ -245,10 +246,26 @@ def test_it_is_a_posterior_like_any_other(records, key):
     np.testing.assert_allclose(flat(hierarchical), flat(made), atol=0.1)
 
 
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_a_copy_of_a_release_is_refused(records, tmp_path, disjoint):
+    """Also the copy of a file: its records and its noise would count twice."""
+    released(records).save(tmp_path / "r.json")
+    copies = [dp.load(tmp_path / "r.json") for _ in "12"]
+    with pytest.raises(ValueError, match="a copy, twice: give it once"):
+        dp.posterior(copies, disjoint=disjoint)
+    times = {"t": [float(i) for i in range(1, 9)]}
+    table = dp.statistics.Sufficient.of(
+        "exponential", (dp.Interval("t", 0, 9),), "replace-one"
+    )
+    text = dp.release(table, times, epsilon=1, adjacency="replace-one").to_text()
+    with pytest.raises(ValueError, match="a copy, twice: give it once"):
+        dp.posterior([dp.Released.from_text(text) for _ in "12"], disjoint=disjoint)
+
+
 WRONG = [
     (lambda x: [released(x), released(x)], {}, "`disjoint` must say"),
     (lambda x: released(x), {"disjoint": True}, "`disjoint` must be left out"),
-    (lambda x: [released(x)] * 2, {"disjoint": False}, "one release twice"),
+    (lambda x: [released(x)] * 2, {"disjoint": False}, "a copy, twice"),
     (lambda x: [], {"disjoint": True}, "a list of releases, got an empty list"),
     (lambda x: [[], released(x)], {"disjoint": True}, "got an empty list"),
     (lambda x: [released(x), "r.json"], {"disjoint": False}, "got str"),

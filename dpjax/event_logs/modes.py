@@ -46,6 +46,7 @@ from jaxtyping import Array, Float
 from dpjax._later import diagnostics, optimize, special
 from dpjax._types import Key
 from dpjax.chains import draw_log_gamma, log_normalise
+from dpjax.event_logs.chains_by_mode import chains_by_mode
 from dpjax.event_logs.noisy_cells import NoisyCells
 from dpjax.event_logs.posterior import (
     HiddenMarkovMode,
@@ -57,7 +58,6 @@ from dpjax.event_logs.sampler import CellCounts, cell_log_likelihoods
 Cells = CellCounts | NoisyCells
 Tables = list[np.ndarray]  # log-probabilities, of shape (draws, rows, columns)
 
-_ENDS = 0.1, 0.9  # quantiles of statistics, between which chains of a mode overlap
 _DRAWS = 64  # of the density g, and about as many of the posterior
 _LEAST = 1e-30  # probability
 _MOST_STEPS, _STEP = 1000, 1e-6  # of the equation's solution
@@ -71,10 +71,12 @@ def weigh_modes(
 ) -> HiddenMarkovPosterior:
     """Group chains into modes of the posterior, and give the modes their weights.
 
-    Two chains are in one mode if their central 80 % intervals of both statistics of
-    `diagnostics` overlap, or if other chains connect them. If a chain changes its set
-    of states, one mode has both sets, and its R-hat is large: use more sweeps. A mode
-    without any chain has no weight.
+    Two chains are in one mode if their central 80 % intervals overlap, or if other
+    chains connect them: those of both statistics of `diagnostics`, and those of the
+    agreement with the last draw of each chain. Two draws agree on a pair of cells if
+    both or neither have them in one state. If a chain changes its set of states, one
+    mode has both sets, and its R-hat is large: use more sweeps. A mode without any
+    chain has no weight.
 
     Args:
         key: typed JAX key.
@@ -88,7 +90,7 @@ def weigh_modes(
     draws, _, chains, _ = posterior.paths.shape
     if chains == 1 or draws < 4:
         return posterior
-    groups = _groups(posterior)
+    groups = chains_by_mode(posterior)
     weights = _weights(key, cells, posterior, groups)
     trace = np.asarray(posterior.trace, float)
     modes = [
@@ -119,16 +121,6 @@ def _weights(
     logs, errors = np.array(found).T
     noise = np.asarray(jr.normal(key_errors, (_VALUES, len(groups))), float)
     return special.softmax(logs + errors * noise, axis=1)
-
-
-def _groups(posterior: HiddenMarkovPosterior) -> list[list[int]]:
-    """Join chains whose central intervals overlap, directly or by way of others."""
-    traces = np.stack(list(posterior.traces().values()))
-    low, high = np.quantile(traces, _ENDS, axis=-1)
-    meets = low[:, :, None] <= high[:, None]
-    overlaps = (meets & np.swapaxes(meets, 1, 2)).all(axis=0)
-    joined = np.linalg.matrix_power(overlaps.astype(float), len(overlaps)) > 0
-    return [np.flatnonzero(row).tolist() for row in np.unique(joined, axis=0)]
 
 
 def _log_evidence(

@@ -3,10 +3,13 @@
 __all__ = ["Tables", "cost_of", "differing", "tables_of"]
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+import jax.core
 import jax.numpy as jnp
 
+from dpjax.mechanisms import ExactMechanism
 from dpjax.privacy import REPLACE_ONE, Guarantee, basic, parallel
 from dpjax.releases.released import Released
 
@@ -35,8 +38,11 @@ def tables_of(releases: Any, disjoint: Any) -> Tables:
         )
     entries = [x if isinstance(x, list | tuple) else [x] for x in releases]
     together = [one for entry in entries for one in entry]
-    if len({id(one) for one in together}) < len(together):
-        raise ValueError("`released` must not have one release twice: give it once.")
+    if len({*map(_content, together)}) < len(together):
+        raise ValueError(
+            "`released` must not have one release, or a copy, twice: give it once. "
+            "Different releases of equal numbers need an `about` that differs."
+        )
     tables = tuple(map(tuple, entries if disjoint else [together]))
     for found in tables or ((),):
         for one in found or (None,):
@@ -55,7 +61,22 @@ def tables_of(releases: Any, disjoint: Any) -> Tables:
 
 def _with_earlier(found: Iterable[Released]) -> Iterable[Released]:
     """Return releases and, each once, those from which their networks were learned."""
-    return {id(x): x for one in found for x in one.chain}.values()
+    chains = [one.chain for one in found]
+    earlier = {_content(x) for chain in chains for x in chain[:-1]}
+
+    def name(one: Released) -> object:
+        content = _content(replace(one, about=(), hidden_states=None))
+        return content if content in earlier else id(one)
+
+    return {name(x): x for chain in chains for x in chain}.values()
+
+
+def _content(one: Any) -> object:
+    """Return what tells a release from others: its file's content, if it has one."""
+    if not isinstance(one, Released) or isinstance(one.values, jax.core.Tracer):
+        return id(one)
+    exact = isinstance(one.mechanism, ExactMechanism) and jnp.ndim(one.values) == 1
+    return one.to_text() if exact else id(one)
 
 
 def _check(tables: Tables) -> None:

@@ -75,8 +75,8 @@ def errors_of_each(
 ) -> list[Float[Array, "repeats e"]]:
     """Simulate learners, with one key for all, and return the errors of `row_errors`.
 
-    Their programs take long to compile, and so are compiled side by side, and once for
-    learners that differ only in numbers.
+    Programs are compiled and run side by side, and compiled once for learners that
+    differ only in numbers.
     """
     program: Any = _errors_of
     given = [(jr.clone(key), net, learner, data) for learner in learners]
@@ -87,7 +87,13 @@ def errors_of_each(
             i: pool.submit(program.lower(*given[i]).compile)
             for i in dict.fromkeys(firsts)
         }
-        return [programs[i].result()(*x) for i, x in zip(firsts, given, strict=True)]
+        runs = [  # in turn, so that none waits for one that has not begun
+            pool.submit(
+                lambda i, x: jax.block_until_ready(programs[i].result()(*x)), *y
+            )
+            for y in zip(firsts, given, strict=True)
+        ]
+        return [run.result() for run in runs]
 
 
 def _kind(learner: TableLearner) -> tuple[Any, list]:
