@@ -1,6 +1,7 @@
 """Posteriors of the parameter of records that were clipped before they were summed."""
 
 import math
+from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,7 @@ from dpjax.mechanisms import DiscreteLaplace
 from dpjax.noise.keys import study_key
 from dpjax.posteriors import clipped_posterior, family_posterior
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
+from dpjax.privacy import ZCDP, PureDP
 from dpjax.releases.released import Released
 from dpjax.statistics import Sufficient
 
@@ -59,6 +61,11 @@ def record_law(name, parameter):
 
 def enumerated(name, values, n, scale, points):
     """The likelihood by sums over all totals, and all numbers of records."""
+    return enumerated_of_several(name, [(values, scale)], n, points, 1)
+
+
+def enumerated_of_several(name, releases, n, points, power):
+    """The same for several releases, whose noise has the density e^-|z / scale|^p."""
     found = np.zeros(len(points))
     for i, parameter in enumerate(points):
         one = record_law(name, parameter)
@@ -68,10 +75,13 @@ def enumerated(name, values, n, scale, points):
             if n not in (None, m):
                 continue
             exact = np.arange(len(total))
-            off = np.abs(values[0] - exact)
-            if n is None:
-                off = off + np.abs(values[1] - (m * (len(one) - 1) - exact))
-            found[i] += (total * np.exp(-off / scale)).sum()
+            sums = exact, m * (len(one) - 1) - exact
+            off = sum(
+                np.abs((value - right) / scale) ** power
+                for values, scale in releases
+                for value, right in zip(values, sums, strict=False)
+            )
+            found[i] += (total * np.exp(-off)).sum()
     return found
 
 
@@ -91,12 +101,82 @@ RELEASES = [
 def test_the_likelihood_is_the_enumerated_one(name, values, n, epsilon):
     family, units, points = FAMILIES[name]
     released = released_of(family, values, n, epsilon, units)
-    noisy = NoisySum.of(released, released.statistic)
+    noisy = NoisySum.of([released], released.statistic)
     steps = released.statistic.steps
-    expected = enumerated(name, values, n, noisy.scale * steps, points)
+    expected = enumerated(name, values, n, noisy.scales[0] * steps, points)
     found = np.exp(log_likelihood(family, noisy, points))
     found *= expected.sum() / found.sum()
     np.testing.assert_allclose(found, expected, 0, 1e-3 * expected.max())
+
+
+SEVERAL = {  # values, in largest records, and budgets of releases of n records
+    "two": ([((1.2,), 2), ((1.8,), 2)], 3),
+    "precise and noisy": ([((12,), 4), ((-9,), Fraction(1, 9)), ((12.5,), 3)], 25),
+    "far apart": ([((3,), 2), ((6,), 2)], 9),
+    "private": ([((3, 4), 1), ((2, 5.5), Fraction(1, 3))], None),
+}
+
+
+@pytest.mark.parametrize("kind", ["laplace", "normal"])
+@pytest.mark.parametrize("name", ["times", "late times", "counts", "numbers"])
+@pytest.mark.parametrize("case", SEVERAL)
+def test_the_likelihood_of_several_releases_is_the_enumerated_one(name, case, kind):
+    family, units, points = FAMILIES[name]
+    given, n = SEVERAL[case]
+    adjacency = "add-remove" if n is None else "replace-one"
+    statistic = statistic_of(family, adjacency, units)
+
+    def release(values, budget):
+        if kind == "laplace":
+            law = DiscreteLaplace.calibrate(budget, statistic.sensitivity(adjacency))
+        else:
+            cost = ZCDP(Fraction(budget) ** 2, adjacency)
+            law = dp.recipes.Gaussian().mechanism(statistic, cost, n)
+        return Released(jnp.array(values, jnp.int32), statistic, law, n)
+
+    steps = statistic.steps
+    given = [(np.round(np.array(x) * steps).astype(int), y) for x, y in given]
+    noisy = NoisySum.of([release(*x) for x in given], statistic)
+    power = 1 if kind == "laplace" else 2
+    scales = noisy.scales * steps * np.sqrt(power)  # of e^(-z² / 2σ²)
+    releases = [(values, x) for (values, _), x in zip(given, scales, strict=True)]
+    expected = enumerated_of_several(name, releases, n, points, power)
+    found = np.exp(log_likelihood(family, noisy, points))
+    found *= expected.sum() / found.sum()
+    np.testing.assert_allclose(found, expected, 0, 1e-3 * expected.max())
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_several_releases_infer_the_parameter_before_clipping(rng, adjacency):
+    """Of 4,000 times with rate 1/2, a third are clipped: beyond, for 9 deviations."""
+    times = rng.exponential(2, 4000)
+    table = Sufficient.of("exponential", (dp.Interval("t", 0, 2),), adjacency)
+
+    def release(times, cost, **options):
+        return dp.release(table, {"t": times}, budget=cost, **options)
+
+    def pure(epsilon):
+        return PureDP(Fraction(epsilon), adjacency)
+
+    rho = {"cost": ZCDP(Fraction(1, 2), adjacency), "mechanism": "gaussian"}
+    first, second = release(times, pure(1)), release(times, pure("1/2"))
+    parts = [release(x, pure(1)) for x in (times[:900], times[900:])]
+    found = [
+        dp.posterior(release(times, **rho)),
+        dp.posterior([release(times, **rho), release(times, **rho)], disjoint=False),
+        dp.posterior([first, second], disjoint=False),
+        dp.posterior(parts, disjoint=True),
+    ]
+    for posterior in found:
+        assert posterior.method == "exact-clipped"
+        assert abs(posterior.mean() - 0.5) < 5 * posterior.sd() < 0.06
+    assert found[2].guarantee() == pure("3/2")
+    assert found[3].guarantee() == pure(1)
+    assert found[3].sd() < 1.2 * found[2].sd()  # of 900 times, it would be twice
+    alone = dp.posterior([first], disjoint=True)
+    np.testing.assert_allclose(alone.mean(), dp.posterior(first).mean(), rtol=1e-6)
+    with pytest.raises(ValueError, match="noise of one kind"):
+        clipped_posterior([first, release(times, **rho)], disjoint=False)
 
 
 @pytest.mark.slow
@@ -104,8 +184,8 @@ def test_the_posterior_is_prior_times_likelihood():
     released = released_of(Exponential(2.0), (250,), 6, "1", units=64)
     prior = GammaParameters(2.5, 1.5)
     grid = np.linspace(0.01, 15, 1500)
-    noisy = NoisySum.of(released, released.statistic)
-    likelihood = enumerated("times", (250,), 6, noisy.scale * 64, grid)
+    noisy = NoisySum.of([released], released.statistic)
+    likelihood = enumerated("times", (250,), 6, noisy.scales[0] * 64, grid)
     density = likelihood * stats.gamma.pdf(grid, 2.5, scale=1 / 1.5)
     density /= np.trapezoid(density, grid)
     found = clipped_posterior(released, prior)

@@ -118,6 +118,20 @@ def test_the_numbers_are_counts_and_sums_of_the_records_of_each_row():
             np.testing.assert_allclose(found[row], wanted, atol=2)  # of rounding
 
 
+def test_parts_of_one_name_are_refused_before_the_cost():
+    """A variable may be called as the squares of another, unless budgets are split."""
+    schema = {"c": [0, 1], "age": {"lower": 0, "upper": 9}, "age squared": [0, 1]}
+    net = MixedNet.from_parents(schema, {"c": [], "age": ["c"], "age squared": []})
+    table = {"c": [0, 1], "age": [2, 5], "age squared": [1, 0]}
+    ledger = Ledger(5, adjacency="replace-one")
+    given = {"epsilon": 5, "adjacency": "replace-one", "ledger": ledger}
+    split = dp.recipes.Laplace(split={"c": 1, "age": 1, "age squared": 3})
+    with pytest.raises(ValueError, match=r"`split` .* two 'age squared': rename"):
+        dp.release(net, table, mechanism=split, **given)
+    assert ledger.spent == 0
+    assert dp.release(net, table, **given).guarantee() == ledger.cost
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_a_release_goes_through_its_file_and_the_ledger(adjacency, tmp_path, capsys):

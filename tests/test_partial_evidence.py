@@ -126,6 +126,7 @@ def test_a_posterior_answers_by_names_and_levels(fitted):
         np.testing.assert_allclose(found[0], wanted / wanted.sum(), rtol=1e-4)
     nothing = fitted.query("d")
     np.testing.assert_allclose(nothing.sum(), 1, rtol=1e-5)
+    np.testing.assert_array_equal(fitted.query("d", {}), nothing)
     drawn = fitted.query("d", {"a": "yes"}, draws=5)
     assert drawn.shape == (5, 1, 3)
     assert np.ptp(np.asarray(drawn), axis=0).min() > 0

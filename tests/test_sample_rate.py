@@ -361,6 +361,7 @@ ALTERED = {
     "no rate": ("pure", lambda x: sampled(x).pop("rate")),
     "all records": ("pure", lambda x: sampled(x).update(rate="1")),
     "more records": ("pure", lambda x: sampled(x).update(records=1010)),
+    "a fraction of a record": ("pure", lambda x: sampled(x).update(records=1000.5)),
     "no records": ("pure", lambda x: sampled(x).pop("records")),
     "records that are private": ("delta", lambda x: sampled(x).update(records=9)),
     "an entry more": ("pure", lambda x: sampled(x).update(note="n")),

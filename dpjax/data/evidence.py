@@ -75,12 +75,12 @@ def has_unknown(records: Any) -> bool:
 
 
 def evidence_of(net: BayesNet | MixedNet, evidence: Any) -> Real[Array, "n d"]:
-    """Encode known values of a network's variables; None is one record without any.
+    """Encode known values of a network's variables; None and {} are one without any.
 
     Raises:
         ValueError: if a dictionary names an unknown variable, or as `encode_evidence`.
     """
-    if evidence is None:
+    if evidence is None or (isinstance(evidence, Mapping) and not evidence):
         return jnp.asarray(_unknown(1, net.variables))
     if isinstance(evidence, Mapping):
         unknown = [name for name in evidence if name not in net.names]

@@ -11,9 +11,10 @@ from dpjax._types import Key, Scalar
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import Posterior
 from dpjax.posteriors.estimate.pooled import pooled_estimate
+from dpjax.posteriors.exact.clipped import check_all_clipped, clipped_posterior
 from dpjax.posteriors.exact.windows import TooExpensive
 from dpjax.posteriors.hidden_totals.family_posterior import family_posterior
-from dpjax.posteriors.methods import METHODS, InferenceMethod
+from dpjax.posteriors.methods import METHODS, InferenceMethod, passes
 from dpjax.posteriors.priors import is_hierarchical
 from dpjax.posteriors.several import tables_of
 from dpjax.releases.released import Released
@@ -34,8 +35,9 @@ def posterior(
 
     Several releases, by different mechanisms or budgets, give one posterior
     distribution: those of a network's tables a point estimate with its uncertainty (see
-    `pooled_estimate`), and those of a family one by Markov chains over hidden totals
-    (see `family_posterior`).
+    `pooled_estimate`), and those of a family one by the method "exact-clipped", if it
+    suits all of them, and otherwise by Markov chains over hidden totals (see
+    `family_posterior`).
 
     For one release, the function uses the first of the following methods that suits
     the release and is not too expensive:
@@ -49,7 +51,7 @@ def posterior(
       categorical family with Laplace noise (see `proportions_posterior`).
     - "exact-clipped" computes the posterior of the only parameter of exponential times,
       Poisson counts or normal numbers of known variance, records of which may have been
-      clipped to the bounds, with Laplace noise (see `clipped_posterior`).
+      clipped to the bounds, with Laplace or normal noise (see `clipped_posterior`).
     - "point-estimate" estimates the tables of any other network from counts or Fourier
       coefficients with Laplace noise, or from counts with K-norm noise, with a normal
       approximation of the uncertainty.
@@ -173,14 +175,19 @@ def _of_several(
     aware: bool,
 ) -> Posterior:
     tables = tables_of(releases, disjoint)
-    chains = isinstance(tables[0][0].statistic, FamilyStatistic)
-    name = "hidden-totals" if chains else "point-estimate"
-    if not aware or method not in (None, name):
+    names = ["point-estimate"]
+    if isinstance(tables[0][0].statistic, FamilyStatistic):
+        clipped = passes(check_all_clipped, tables)
+        names = ["exact-clipped", "hidden-totals"] if clipped else ["hidden-totals"]
+    if not aware or method not in (None, *names):
         raise ValueError(
-            f"`method` must be {name!r} for several releases, without `noise_aware` "
-            "and `increment`."
+            f"`method` must be {' or '.join(map(repr, names))} for several releases, "
+            "without `noise_aware` and `increment`."
         )
-    if chains:
+    method = method or names[0]
+    if method == "exact-clipped":
+        return clipped_posterior(releases, prior, disjoint=disjoint)
+    if method == "hidden-totals":
         key = study_key(0) if key is None else key
         return family_posterior(key, releases, prior, disjoint=disjoint)
     return _pooled(releases, prior, disjoint)

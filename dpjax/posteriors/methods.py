@@ -1,6 +1,6 @@
 """The methods of inference from which `posterior` chooses."""
 
-__all__ = ["METHODS", "InferenceMethod"]
+__all__ = ["METHODS", "InferenceMethod", "passes"]
 
 import abc
 import contextlib
@@ -140,7 +140,7 @@ def _add(
 
         @classmethod
         def suits(cls, released: Released) -> bool:
-            return _passes(check, released)
+            return passes(check, released)
 
         @classmethod
         def is_slow(cls, released: Released) -> bool:
@@ -178,7 +178,7 @@ class _PlugIn(InferenceMethod):
             return not isinstance(released.mechanism, ParameterMechanism)
         if is_mixed(released):
             return True
-        return _passes(lambda released: network_of(released).layout, released)
+        return passes(lambda released: network_of(released).layout, released)
 
     @classmethod
     def infer(
@@ -208,7 +208,8 @@ def _refuse_increment(increment: Scalar, what: str) -> None:
         raise ValueError(f"`increment` must be left out for {what}.")
 
 
-def _passes(check: Callable[[Released], object], released: Released) -> bool:
+def passes(check: Callable[[Any], object], released: Any) -> bool:
+    """Return whether `check` raises no `ValueError` for a release, or for several."""
     with contextlib.suppress(ValueError):
         check(released)
         return True

@@ -28,7 +28,6 @@ from dpjax.mechanisms import MECHANISMS, ParameterMechanism
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
     GUARANTEES,
-    REPLACE_ONE,
     Guarantee,
     exact_epsilon,
     guarantee_of,
@@ -220,7 +219,7 @@ def _derive_sampled(
     """Rebuild how records were sampled, and return the cost for a row of the sample."""
     if (stated := content.get("sampled")) is None:
         return None, cost
-    known = stated["records"] if cost.adjacency == REPLACE_ONE else None
+    known = parse_number_of_records(stated.get("records"), cost.adjacency)
     sampled = Sampled(exact_epsilon(stated["rate"]), cost, known)
     return sampled, guarantee_of(stated["guarantee"])
 

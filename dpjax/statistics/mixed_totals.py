@@ -203,7 +203,13 @@ class MixedTotals(Statistic):
             self.net.leaves, itertools.pairwise(self.starts), strict=True
         ):
             rows = (end - start) // 3
-            found |= {leaf.name: rows, leaf.name + _SQUARES: 2 * rows}
+            for name, length in ((leaf.name, rows), (leaf.name + _SQUARES, 2 * rows)):
+                if name in found:
+                    raise ValueError(
+                        "`split` must have one part of each name, got two "
+                        f"{name!r:.80}: rename one of the variables."
+                    )
+                found[name] = length
         return found
 
     def split(

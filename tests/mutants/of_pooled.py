@@ -6,6 +6,9 @@ from tests.mutants.mutant import Mutant
 
 _SEVERAL = "posteriors/several.py"
 _FIT = "posteriors/estimate/fit.py"
+_CLIPPED = "posteriors/exact/clipped.py"
+_NOISY = "posteriors/exact/noisy_sums.py"
+_SUMS = "tests/test_clipped.py::"
 _HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
 _ROWS = "posteriors/estimate/row_prior.py"
@@ -213,5 +216,79 @@ MUTANTS = (
         "(effects / _EFFECT) ** 2",
         "(effects * _EFFECT) ** 2",
         _LOG_LINEAR,
+    ),
+    Mutant(
+        "law changed",
+        "pooled: a copy of a release is another one",
+        _SEVERAL,
+        "len({*map(_content, together)})",
+        "len({*map(id, together)})",
+        (_IN + "test_a_copy_of_a_release_is_refused",),
+    ),
+    Mutant(
+        "law changed",
+        "pooled: an earlier release from a file counts again",
+        _SEVERAL,
+        "return content if content in earlier else id(one)",
+        "return id(one)",
+        (
+            "tests/test_learn.py::"
+            "test_a_release_that_others_were_learned_from_counts_once",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "clipped sums: the first table alone",
+        _CLIPPED,
+        "for noisy in sums:",
+        "for noisy in sums[:1]:",
+        (_SUMS + "test_several_releases_infer_the_parameter_before_clipping",),
+    ),
+    Mutant(
+        "law changed",
+        "clipped sums: slopes between places",
+        _NOISY,
+        "rate = slopes[i + 1] - 1j * t",
+        "rate = slopes[i] - 1j * t",
+        (_SUMS + "test_the_likelihood_of_several_releases_is_the_enumerated_one",),
+    ),
+    Mutant(
+        "law changed",
+        "clipped sums: normal noise of both numbers agrees",
+        _NOISY,
+        "factor = -(weights @ (wanted - center) ** 2) / 2",
+        "factor = 0.0",
+        (_SUMS + "test_the_likelihood_of_several_releases_is_the_enumerated_one",),
+    ),
+    Mutant(
+        "law changed",
+        "modes: sets of states of equal size are one",
+        "event_logs/chains_by_mode.py",
+        "_agreements(posterior)\n    low",
+        "0 * _agreements(posterior)\n    low",
+        (
+            "tests/test_hidden_markov_modes.py::"
+            "test_sets_of_states_that_differ_in_cells_alone_are_modes",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "truncated rows: absent entries are replaced",
+        "distributions/truncated_dirichlet.py",
+        "jnp.where(present, log_top - grids.log_mass, -jnp.inf)",
+        "log_top - grids.log_mass",
+        (
+            "tests/test_truncated.py::test_vectors_of_several_lengths_have_the_law_of_each",
+        ),
+    ),
+    Mutant(
+        "branch left out",
+        "numeric leaves: parts of one name",
+        "statistics/mixed_totals.py",
+        "if name in found:",
+        "if not name:",
+        (
+            "tests/test_mixed_totals.py::test_parts_of_one_name_are_refused_before_the_cost",
+        ),
     ),
 )

@@ -147,7 +147,8 @@ def _network(tables: Tables) -> BayesNet:
     nets = [one.network for one in every if one.network is not None]
     if not nets:
         raise ValueError(
-            "`released` must have a release of a network among several, got none."
+            "`released` must have a release of a network among several, got none: "
+            "infer from one alone."
         )
     net = max(nets, key=lambda net: net.layout.length)
     for found in tables:

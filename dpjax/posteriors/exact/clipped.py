@@ -1,8 +1,13 @@
 """Posteriors of one-parameter families, given noisy sums of clipped records."""
 
-__all__ = ["ClippedPosterior", "check_clipped", "clipped_posterior"]
+__all__ = [
+    "ClippedPosterior",
+    "check_all_clipped",
+    "check_clipped",
+    "clipped_posterior",
+]
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -22,7 +27,9 @@ from dpjax.families.bounds import ClippedFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, probability
 from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
-from dpjax.posteriors.laws import laplace_law
+from dpjax.posteriors.laws import laplace_scale, normal_deviation
+from dpjax.posteriors.several import Tables, cost_of, tables_of
+from dpjax.privacy import Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
 
@@ -41,7 +48,7 @@ class ClippedPosterior(FamilyPosterior):
     exponential times of which many exceed the longest time that is counted.
 
     Args:
-        released: the release of a noisy sum.
+        releases: the releases of each table of records.
         prior: the family's conjugate parameters.
         ends: numbers of records at the lower and the upper bound, among the records
             with which the posterior was updated; static.
@@ -50,10 +57,10 @@ class ClippedPosterior(FamilyPosterior):
         masses: posterior probability of each of these values, by the trapezoidal rule.
 
     Privacy:
-        Post-processing of a release has no privacy cost, and may be repeated.
+        Post-processing of releases has no privacy cost beyond `guarantee()`.
     """
 
-    released: Released
+    releases: Tables
     prior: Any
     ends: tuple[int, int] = eqx.field(static=True)
     points: Float[Array, " j"]
@@ -62,13 +69,17 @@ class ClippedPosterior(FamilyPosterior):
 
     @property
     def family(self) -> Family:
-        """The exponential family of the release."""
-        return check_clipped(self.released)[1]
+        """The exponential family of the releases."""
+        return check_clipped(self.releases[0][0])[1]
 
     @property
     def method(self) -> str:
         """Name of the inference method in `dpjax.posteriors.METHODS`."""
         return "exact-clipped"
+
+    def guarantee(self) -> Guarantee:
+        """Return the privacy cost of all releases together; see `cost_of`."""
+        return cost_of(self.releases)
 
     def mean(self) -> Array:
         """Return the posterior mean of the parameter."""
@@ -100,7 +111,7 @@ class ClippedPosterior(FamilyPosterior):
 
         A record at or beyond a bound is treated as clipped to this bound.
         """
-        statistic, family = check_clipped(self.released)
+        statistic, family = check_clipped(self.releases[0][0])
         encoded = np.asarray(as_records(records, statistic.variables, ignore="*"))
         least, most = family.bounds[0]
         below, _ = _at_the_ends(family, np.asarray(self.points, float))
@@ -109,43 +120,68 @@ class ClippedPosterior(FamilyPosterior):
         inside = family.statistics(encoded[~(low | high)])
         prior = family.update(self.prior, inside.sum(axis=0), len(inside))
         ends = self.ends[0] + int(low.sum()), self.ends[1] + int(high.sum())
-        return _on_grid(self.released, prior, ends)
+        return _on_grid(self.releases, prior, ends)
 
     def _inverse(self, q: Array) -> Array:
         below = jnp.cumsum(self.masses) - self.masses / 2
         return jnp.interp(q, below, self.points)
 
 
-def clipped_posterior(released: Released, prior: Any = None) -> ClippedPosterior:
+def clipped_posterior(
+    released: Released | Sequence[Released | Sequence[Released]],
+    prior: Any = None,
+    *,
+    disjoint: bool | None = None,
+) -> ClippedPosterior:
     """Compute the posterior of a family's only parameter, given clipped records.
 
-    The likelihood of the released sum is computed from the law of a record after
+    The likelihood of the released sums is computed from the law of a record after
     clipping and rounding, which is given by the family's `cdf`. It is exact up to the
     error of Fourier series and grids, which is about 1e-3 for the least favourable
     releases of very few records. A private number of records has a flat prior on 1, 2,
-    and so on.
+    and so on, for each table of records.
 
     Args:
         released: noisy sufficient statistics of exponential times, Poisson counts or
-            normal numbers of known variance, by `DiscreteLaplace` or `Laplace`.
+            normal numbers of known variance, with Laplace or normal noise; or a list of
+            such releases (see `family_posterior`), whose noise is of one kind.
         prior: the family's conjugate parameters. None means `family.prior()`.
+        disjoint: for a list, whether no record is in the tables of two entries. If
+            False, all releases are of one table of records.
 
     Privacy:
-        Post-processing of a release has no privacy cost, and may be repeated.
+        Post-processing has no privacy cost, and may be repeated with other priors. For
+        the cost of several releases, see `ClippedPosterior.guarantee`.
 
     Raises:
-        ValueError: if the release is of another family, its noise is not Laplace, its
-            values are stacked or traced, or the prior is of another family or not
-            positive.
+        ValueError: if a release is of another family, its noise is of another kind, its
+            values are stacked or traced, releases in a list do not fit each other, or
+            the prior is of another family or not positive.
     """
-    _, family = check_clipped(released)
+    one = isinstance(released, Released)
+    tables = ((released,),) if one else tables_of(released, disjoint)
+    check_all_clipped(tables)
+    _, family = check_clipped(tables[0][0])
     prior = family.prior() if prior is None else prior
-    return _on_grid(released, family.posterior(prior).parameters, (0, 0))
+    return _on_grid(tables, family.posterior(prior).parameters, (0, 0))
+
+
+def check_all_clipped(tables: Tables) -> None:
+    """Raise `ValueError` unless `clipped_posterior` accepts these releases."""
+    together = [one for found in tables for one in found]
+    for one in together:
+        check_clipped(one)
+    if len({normal_deviation(one) is None for one in together}) > 1:
+        raise ValueError(
+            "`released` must have noise of one kind in all releases, Laplace or "
+            "normal: use `family_posterior`."
+        )
 
 
 def check_clipped(released: Released) -> tuple[FamilyStatistic, ClippedFamily]:
     """Return a release's statistic and family, or raise `ValueError`."""
-    rate = laplace_law(released).rate
+    deviation = normal_deviation(released)
+    scale = laplace_scale(released) if deviation is None else deviation
     statistic, values = released.statistic, released.values
     if not isinstance(statistic, FamilyStatistic):
         raise ValueError(
@@ -158,7 +194,7 @@ def check_clipped(released: Released) -> tuple[FamilyStatistic, ClippedFamily]:
             "`released` must be of a family of one parameter whose records may be "
             f"clipped, got {family.name}: use `family_posterior`."
         )
-    if any(isinstance(x, jax.core.Tracer) for x in (values, rate)) or values.ndim != 1:
+    if any(isinstance(x, jax.core.Tracer) for x in (values, scale)) or values.ndim != 1:
         raise ValueError(
             "`released` must have one vector of values, outside compiled code: use "
             "`family_posterior` with `vmap`."
@@ -166,14 +202,16 @@ def check_clipped(released: Released) -> tuple[FamilyStatistic, ClippedFamily]:
     return statistic, family
 
 
-def _on_grid(released: Released, prior: Any, ends: tuple[int, int]) -> ClippedPosterior:
+def _on_grid(releases: Tables, prior: Any, ends: tuple[int, int]) -> ClippedPosterior:
     """Compute the posterior on a grid that covers little more than its mass."""
-    statistic, family = check_clipped(released)
-    noisy = NoisySum.of(released, statistic)
+    statistic, family = check_clipped(releases[0][0])
+    sums = [NoisySum.of(found, statistic) for found in releases]
     law: Any = family.posterior(prior)  # has `log_kernel`, see `ClippedFamily`
 
     def log_density(points: _Grid, rough: bool = False) -> _Grid:
-        value = law.log_kernel(points) + log_likelihood(family, noisy, points, rough)
+        value = law.log_kernel(points)
+        for noisy in sums:
+            value = value + log_likelihood(family, noisy, points, rough)
         for count, mass in zip(ends, _at_the_ends(family, points), strict=True):
             value += special.xlogy(count, mass)
         return value
@@ -195,7 +233,7 @@ def _on_grid(released: Released, prior: Any, ends: tuple[int, int]) -> ClippedPo
     masses = np.exp(density) * widths / 2
     density -= np.log(masses.sum())
     arrays = [jnp.asarray(x, float) for x in (points, density, masses / masses.sum())]
-    return ClippedPosterior(released, prior, ends, *arrays)
+    return ClippedPosterior(releases, prior, ends, *arrays)
 
 
 def _first_grid(
