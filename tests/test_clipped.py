@@ -150,10 +150,10 @@ def test_the_likelihood_of_several_releases_is_the_enumerated_one(name, case, ki
 def test_several_releases_infer_the_parameter_before_clipping(rng, adjacency):
     """Of 4,000 times with rate 1/2, a third are clipped: beyond, for 9 deviations."""
     times = rng.exponential(2, 4000)
-    table = Sufficient.of("exponential", (dp.Interval("t", 0, 2),), adjacency)
+    table, family = statistic_of(Exponential(2.0), adjacency), Exponential(2.0)
 
     def release(times, cost, **options):
-        return dp.release(table, {"t": times}, budget=cost, **options)
+        return dp.release(table, {"x": times}, budget=cost, **options)
 
     def pure(epsilon):
         return PureDP(Fraction(epsilon), adjacency)
@@ -177,6 +177,12 @@ def test_several_releases_infer_the_parameter_before_clipping(rng, adjacency):
     np.testing.assert_allclose(alone.mean(), dp.posterior(first).mean(), rtol=1e-6)
     with pytest.raises(ValueError, match="noise of one kind"):
         clipped_posterior([first, release(times, **rho)], disjoint=False)
+    coarse = dp.release(
+        statistic_of(family, adjacency, 10), {"x": times}, budget=pure(1)
+    )
+    for disjoint in (False, True):
+        with pytest.raises(ValueError, match="the same statistic, family and `units`"):
+            dp.posterior([first, coarse], disjoint=disjoint)
 
 
 @pytest.mark.slow

@@ -73,9 +73,10 @@ def _with_earlier(found: Iterable[Released]) -> Iterable[Released]:
 
 def _content(one: Any) -> object:
     """Return what tells a release from others: its file's content, if it has one."""
-    if not isinstance(one, Released) or isinstance(one.values, jax.core.Tracer):
+    if not isinstance(one, Released) or jnp.ndim(one.values) > 1:
         return id(one)
-    exact = isinstance(one.mechanism, ExactMechanism) and jnp.ndim(one.values) == 1
+    traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(one))
+    exact = isinstance(one.mechanism, ExactMechanism) and not traced
     return one.to_text() if exact else id(one)
 
 

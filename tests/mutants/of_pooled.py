@@ -238,6 +238,14 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "clipped sums: units that differ count as the first's",
+        _CLIPPED,
+        "check_clipped(one)[0] != together[0].statistic",
+        "check_clipped(one)[0] is None",
+        (_SUMS + "test_several_releases_infer_the_parameter_before_clipping",),
+    ),
+    Mutant(
+        "law changed",
         "clipped sums: the first table alone",
         _CLIPPED,
         "for noisy in sums:",

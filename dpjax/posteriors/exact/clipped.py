@@ -28,7 +28,7 @@ from dpjax.families.conjugate_base import ConjugatePosterior, probability
 from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
 from dpjax.posteriors.laws import laplace_scale, normal_deviation
-from dpjax.posteriors.several import Tables, cost_of, tables_of
+from dpjax.posteriors.several import Tables, cost_of, differing, tables_of
 from dpjax.privacy import Guarantee
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
@@ -170,7 +170,8 @@ def check_all_clipped(tables: Tables) -> None:
     """Raise `ValueError` unless `clipped_posterior` accepts these releases."""
     together = [one for found in tables for one in found]
     for one in together:
-        check_clipped(one)
+        if check_clipped(one)[0] != together[0].statistic:
+            raise differing("statistic, family and `units`")
     if len({normal_deviation(one) is None for one in together}) > 1:
         raise ValueError(
             "`released` must have noise of one kind in all releases, Laplace or "
