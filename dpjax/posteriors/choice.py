@@ -35,9 +35,9 @@ def posterior(
 
     Several releases, by different mechanisms or budgets, give one posterior
     distribution: those of a network's tables a point estimate with its uncertainty (see
-    `pooled_estimate`), and those of a family one by the method "exact-clipped", if it
-    suits all of them, and otherwise by Markov chains over hidden totals (see
-    `family_posterior`).
+    `pooled_estimate`), and those of a family one by the law of clipped sums, if it
+    suits all of them (see `clipped_posterior`), and otherwise by Markov chains over
+    hidden totals (see `family_posterior`).
 
     For one release, the function uses the first of the following methods that suits
     the release and is not too expensive:
