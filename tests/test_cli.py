@@ -170,8 +170,14 @@ def test_several_releases_predict_together(folder, capsys):
     for wrong, message in (
         (["r.json", "--also", "s.json"], "`tables` must say whether"),
         (["r.json", "--tables", "one"], "`tables` must be given with --also"),
-        (["r.json", "--also", "./r.json", "--tables", "one"], "or a copy twice"),
-        (["r.json", "--also", "copy.json", "--tables", "one"], "or a copy twice"),
+        (
+            ["r.json", "--also", "./r.json", "--tables", "one"],
+            "or a copy, twice: give it once",
+        ),
+        (
+            ["r.json", "--also", "copy.json", "--tables", "one"],
+            "or a copy, twice: give it once",
+        ),
     ):
         assert main(["query", *wrong, "--target", "t"]) == 2
         assert message in capsys.readouterr().err

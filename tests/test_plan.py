@@ -4,16 +4,22 @@ import importlib
 import json
 from fractions import Fraction
 
+import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 
 import dpjax as dp
 from dpjax.cli.main import main
+from dpjax.mechanisms import Laplace
 from dpjax.privacy import zcdp_budget
+from dpjax.statistics import NetworkCounts
+from dpjax.study.experiments.learners import ReleasedTables
 from dpjax.study.plan import plan
 from tests.helpers.printed import documented
 
 MODULE = importlib.import_module("dpjax.study.plan")
+SIMULATED = importlib.import_module("dpjax.study.simulated")
 NET = dp.BayesNet.naive_bayes({"t": [0, 1], "a": [0, 1], "b": [0, 1]}, "t")
 
 
@@ -99,6 +105,37 @@ def test_divergences_are_those_of_releases_of_the_tables_expected():
         error = np.hypot(np.std(found) / 60**0.5, expected.divergence_se)
         assert abs(np.mean(found) - expected.divergence) < 4.5 * error
         assert error < 0.2 * expected.divergence
+
+
+@pytest.mark.slow
+def test_learners_that_differ_in_numbers_share_a_program(key, monkeypatch):
+    """Each is simulated with its own numbers, as it is alone."""
+    net = dp.BayesNet.naive_bayes({"y": [0, 1], "x": [0, 1, 2]}, "y")
+    key_data, key_noise = jr.split(key)
+    data = SIMULATED.simulated(key_data, net, 200, 2)
+    counts = NetworkCounts(net)
+    sensitivity = counts.sensitivity("replace-one")
+    wide, narrow = (
+        ReleasedTables(counts, Laplace(jnp.asarray(x), sensitivity), 1.0, 200)
+        for x in (0.1, 10.0)
+    )
+    lowered = []
+
+    class Counted:
+        def lower(self, *given):
+            lowered.append(given)
+            return program.lower(*given)
+
+    program = SIMULATED._errors_of
+    monkeypatch.setattr(SIMULATED, "_errors_of", Counted())
+
+    def errors(*learners):
+        return SIMULATED.errors_of_each(jr.clone(key_noise), net, learners, data)
+
+    together = errors(wide, narrow)
+    assert len(lowered) == 1
+    np.testing.assert_array_equal(together, [*errors(wide), *errors(narrow)])
+    assert np.all(np.abs(together[0] - together[1]).max(axis=0)[:2] > 0)
 
 
 @pytest.mark.slow

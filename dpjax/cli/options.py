@@ -25,7 +25,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from dpjax._documents import read_text
 from dpjax.cli.budgets import plain
 from dpjax.data.bayes_net import BayesNet, read_parents
 from dpjax.data.intervals import Interval
@@ -99,9 +98,6 @@ def releases_of(
         if options.tables is not None:
             raise ValueError("`tables` must be given with --also, got no such release.")
         return released, None
-    paths = [options.release, *options.also]
-    if len({read_text(path, "release") for path in paths}) < len(paths):
-        raise ValueError("`also` must name further releases, got one or a copy twice.")
     if options.tables is None:
         raise ValueError(
             "`tables` must say whether all releases are of one table of records or of "

@@ -299,4 +299,12 @@ MUTANTS = (
             "tests/test_mixed_totals.py::test_parts_of_one_name_are_refused_before_the_cost",
         ),
     ),
+    Mutant(
+        "law changed",
+        "plan: learners of one program have the numbers of the first",
+        "study/simulated.py",
+        "for y in zip(firsts, given, strict=True)",
+        "for y in zip(firsts, [given[i] for i in firsts], strict=True)",
+        ("tests/test_plan.py::test_learners_that_differ_in_numbers_share_a_program",),
+    ),
 )

@@ -126,11 +126,11 @@ class _Kinks(NamedTuple):
         low = self.places[first] - height[first] / slopes[first]
         return low, self.places[last] - height[last] / slopes[last + 1]
 
-    def nearest(self, middle: _Grid, spread: _Grid) -> _Grid:
-        """Return the largest log-density, less (sum - middle)² / (2 spread), over sums.
+    def roughly(self, middle: _Grid, spread: _Grid) -> _Grid:
+        """Return about the log-likelihood of sums with this mean and variance.
 
-        The largest value is at a place, or between two places where the slopes of both
-        terms are equal.
+        It is the largest log-density, less (sum - middle)² / (2 spread), over sums:
+        at a place, or between two places where the slopes of both terms are equal.
         """
         ends = np.concatenate([[-np.inf], self.places, [np.inf]])
         between = middle[:, None] + spread[:, None] * self.slopes()
@@ -168,7 +168,7 @@ class _Bell(NamedTuple):
         off = math.sqrt(2 * _FAR * self.variance)
         return self.center - off, self.center + off
 
-    def nearest(self, middle: _Grid, spread: _Grid) -> _Grid:
+    def roughly(self, middle: _Grid, spread: _Grid) -> _Grid:
         return -((middle - self.center) ** 2) / (2 * (self.variance + spread))
 
     def transform(self, t: _Frequencies) -> Complex[np.ndarray, " k"]:
@@ -198,7 +198,7 @@ def _of_block(
     numbers = noisy.numbers()
     middle = int(numbers[len(numbers) // 2])
     law = noisy.law(middle, places[0])
-    far = law.factor + law.nearest(middle * mean, middle * variance)
+    far = law.factor + law.roughly(middle * mean, middle * variance)
     if rough:
         return far
     found = _series(noisy, places, masses, 16 * np.sqrt(numbers[-1] * variance.max()))
