@@ -440,7 +440,7 @@ def test_the_command_line_releases_and_predicts(files, capsys):
     wanted = found.predict("new.csv", "age"), *found.interval("new.csv", "age", 0.5)
     np.testing.assert_allclose(np.array(rows, float), np.transpose(wanted), rtol=1e-4)
     assert main([*ask, "age", "--also", "./r.json", "--tables", "one"]) == 2
-    assert "or a copy twice" in capsys.readouterr().err
+    assert "or a copy, twice" in capsys.readouterr().err
     assert main([*ask, "q"]) == 2
     assert "`target` must be one of the network's variables" in capsys.readouterr().err
     wrong = ["release", "table.csv", "--network", "naive-bayes:age", *files]
