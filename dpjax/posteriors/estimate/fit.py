@@ -172,21 +172,15 @@ def _expected(net: BayesNet, log_theta: Array) -> Array:
 
 
 def _expected_forward(net, log_theta):
-    return _expected(net, log_theta), log_theta
+    return jax.linearize(partial(expected_tables, net.layout), log_theta)
 
 
-def _expected_backward(net, log_theta, direction):
+def _expected_backward(net, covariance, direction):
     # The Jacobian is a covariance, hence symmetric: forward mode needs no scatter.
-    return (_covariance(net, log_theta, direction),)
+    return (covariance(direction),)
 
 
 _expected.defvjp(_expected_forward, _expected_backward)
-
-
-def _covariance(net: BayesNet, log_theta: Array, direction: Array) -> Array:
-    """Covariance matrix of one record's cell indicators, times `direction`."""
-    tables = partial(expected_tables, net.layout)
-    return jax.jvp(tables, (log_theta,), (direction,))[1]
 
 
 def _expected_counts(problem: Problem, theta: Array) -> Array:
@@ -198,13 +192,13 @@ def _expected_counts(problem: Problem, theta: Array) -> Array:
     """
     net, n, observe = problem.net, problem.n, problem.moments.mean
     log_theta = jnp.log(theta)
-    tables = expected_tables(net.layout, log_theta)
+    tables, covariance = _expected_forward(net, log_theta)
     mean, variance = problem.mean_and_variance(tables)
     noise = _effective_noise(problem, mean, variance)
 
     def spread_one(vector, n):
         (direction,) = jax.linear_transpose(observe, tables)(vector)
-        moved = n * _covariance(net, log_theta, direction)
+        moved = n * covariance(direction)
         if problem.public_n:
             return moved
         return moved + n * tables * matmul(tables, direction)
