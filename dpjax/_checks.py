@@ -3,20 +3,6 @@
 Values that JAX is tracing pass every check, since their values are not known.
 """
 
-__all__ = [
-    "array_of",
-    "at_least_zero",
-    "brief",
-    "of_type",
-    "one_of",
-    "parameters_of",
-    "positive",
-    "rows_of",
-    "sample_shape",
-    "typed_key",
-    "whole",
-]
-
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction

@@ -4,19 +4,6 @@ Reading refuses repeated keys and NaN, which Python's parser accepts silently. E
 content is always written as the same bytes.
 """
 
-__all__ = [
-    "canonical_json",
-    "escaped_json",
-    "is_text",
-    "make_folder",
-    "parse_json",
-    "printable",
-    "read_text",
-    "shown_path",
-    "whole_file",
-    "write_atomically",
-]
-
 import codecs
 import contextlib
 import gzip

@@ -7,17 +7,6 @@ them in compiled programs. Integers and random bits do not depend on the sizes; 
 may differ by their rounding.
 """
 
-__all__ = [
-    "ACCELERATOR",
-    "CPU",
-    "TPU",
-    "Sizes",
-    "by_platform",
-    "each",
-    "on_cpu",
-    "sizes_here",
-]
-
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

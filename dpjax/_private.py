@@ -1,7 +1,5 @@
 """Protection of objects with private content: no pickling, no values in a `repr`."""
 
-__all__ = ["Unpickled", "cost_in_words", "shapes_only"]
-
 from typing import Any, ClassVar, NoReturn
 
 import equinox as eqx

@@ -3,8 +3,6 @@
 By default, accelerators round the factors of a product of floats to 8 or 11 bits.
 """
 
-__all__ = ["einsum", "matmul", "tensordot"]
-
 from functools import partial
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Registries of classes by name, to which other packages can add."""
 
-__all__ = ["Registry"]
-
 import importlib.metadata
 import warnings
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Axes: n records, d variables, m components of a statistic, c cells of all node t
 k levels, e budgets, r repeats.
 """
 
-__all__ = ["Cells", "Described", "Flat", "Key", "Records", "Scalar", "Scalars"]
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 

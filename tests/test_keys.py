@@ -120,12 +120,12 @@ def test_lanes_that_wait_are_served_with_fresh_bits_in_every_pass():
 
 
 def public_objects():
-    """Every public name of every public module of the package."""
+    """Every public class and function of every public module of the package."""
     for info in pkgutil.walk_packages(dp.__path__, "dpjax."):
         if not re.search(r"\._", info.name):
-            module = importlib.import_module(info.name)
-            for name in getattr(module, "__all__", ()):
-                yield f"{info.name}.{name}", getattr(module, name)
+            for name, thing in vars(importlib.import_module(info.name)).items():
+                if not name.startswith("_") and inspect.getmodule(thing) is not None:
+                    yield f"{info.name}.{name}", thing
 
 
 def is_key(annotation):

@@ -1,7 +1,5 @@
 """Audit cases for Gibbs chains whose updates read records and are charged."""
 
-__all__ = ["CHAIN_CASES"]
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Draws of a release under two neighbouring data sets, in blocks of bounded memory."""
 
-__all__ = ["Outputs", "Release", "Sampler", "joined"]
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ neighbours. The lower bound of the divergence uses a Clopper–Pearson lower bou
 and upper bound of q, each wrong with half of the allowed probability.
 """
 
-__all__ = ["Event", "Score", "best_event", "cuts_of", "loss_bounds"]
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

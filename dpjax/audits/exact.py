@@ -1,7 +1,5 @@
 """The largest privacy loss of a release, from the probabilities of all outputs."""
 
-__all__ = ["Law", "audit_exactly", "largest_loss", "neighbouring"]
-
 import itertools
 import math
 import operator

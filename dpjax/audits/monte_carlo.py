@@ -1,7 +1,5 @@
 """A lower bound of a release's privacy loss, from draws under two neighbours."""
 
-__all__ = ["audit"]
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

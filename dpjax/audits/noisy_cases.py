@@ -1,7 +1,5 @@
 """Audit cases that add noise to counts, Fourier coefficients and sums."""
 
-__all__ = ["NAIVE_BAYES", "NOISY_CASES", "SIMULATED", "worst"]
-
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence

@@ -8,8 +8,6 @@ of the counts of k copies of a variable at budget kε is k independent releases 
 release of k samples at budget kε is k independent samples at ε.
 """
 
-__all__ = ["RELEASE_CASES"]
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Audit cases that draw from posteriors, on public grids and in floats."""
 
-__all__ = ["SAMPLE_CASES"]
-
 import itertools
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Scores, functions of an output: values, likelihood ratios, and lowest bits."""
 
-__all__ = ["FAMILIES", "by_bits", "by_likelihood", "by_value"]
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Building blocks of the audit suite: a mechanism, its neighbours and its claim."""
 
-__all__ = ["IN_REALS", "Case", "Maker", "Subject", "cases", "drawn", "rows_of_noise"]
-
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

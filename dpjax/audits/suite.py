@@ -1,7 +1,5 @@
 """Audits of every mechanism of the library, each on its worst neighbours."""
 
-__all__ = ["CASES", "Audited", "audit_suite", "case_names"]
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

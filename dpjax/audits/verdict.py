@@ -1,7 +1,5 @@
 """The result of an audit, in numbers and in words."""
 
-__all__ = ["Verdict", "claimed"]
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any

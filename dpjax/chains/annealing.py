@@ -7,8 +7,6 @@ $\prod_j L(\theta_{j-1})^{\beta_j - \beta_{j-1}}$ is the evidence. The weight de
 the records too: its logarithm is returned with Laplace noise, for a cost, or omitted.
 """
 
-__all__ = ["AnnealedSample", "annealed"]
-
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -16,8 +16,6 @@ The usual rule, min(1, r), has no guarantee: if r ≥ 1 for one table and r < 1 
 neighbour, a chain that stays reveals that the table is the neighbour.
 """
 
-__all__ = ["barker", "choose", "log_lazy"]
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial

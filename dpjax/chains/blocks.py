@@ -6,8 +6,6 @@ any tree of arrays that reports on the step. A state is any tree of arrays; for 
 read no records; steps that read records are in `dpjax.chains.private_chain`.
 """
 
-__all__ = ["State", "Step", "block", "in_turn", "run"]
-
 from collections.abc import Callable
 from typing import Any
 

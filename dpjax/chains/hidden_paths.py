@@ -10,13 +10,6 @@ model, in `path_draws`. Foulds et al. use the collapsed update, with transition 
 integrated out.
 """
 
-__all__ = [
-    "collapsed_weights",
-    "path_counts",
-    "update_sites",
-    "update_sites_collapsed",
-]
-
 import jax
 import jax.numpy as jnp
 import jax.random as jr

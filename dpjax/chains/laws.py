@@ -1,7 +1,5 @@
 """Draws from conditional distributions of conjugate models, for arrays of any shape."""
 
-__all__ = ["draw_categorical", "draw_gaussian", "draw_gaussian_vector"]
-
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax

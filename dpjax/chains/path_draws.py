@@ -5,8 +5,6 @@ On a CPU the times follow each other. An accelerator would wait for the launch o
 kernels at each time, and therefore joins spans of time, twice as long in each step.
 """
 
-__all__ = ["draw_paths", "draw_states"]
-
 import functools
 import itertools
 from collections.abc import Callable

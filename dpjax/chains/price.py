@@ -7,24 +7,6 @@ record changes the log-probability of v by at most Δ/T, and a replaced record b
 costs c = Δ (add-remove) or 2Δ (replace-one); at $T = \max(1, c/\epsilon)$, at most ε.
 """
 
-__all__ = [
-    "LEAST",
-    "Bounds",
-    "Clip",
-    "Price",
-    "charge",
-    "clip_to",
-    "float_above",
-    "float_below",
-    "full_loss",
-    "of_each",
-    "price_of",
-    "refuse_prior",
-    "refuse_traced",
-    "shaped",
-    "table_width",
-]
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple

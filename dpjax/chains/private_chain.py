@@ -5,14 +5,6 @@ so that the chain costs nothing at any length. A `ChargedChain` has steps that r
 records; each of these steps is charged every time it runs.
 """
 
-__all__ = [
-    "ChargedChain",
-    "ChargedStep",
-    "PublicChain",
-    "charged_chain",
-    "public_chain",
-]
-
 import collections
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ divide it by the temperature, so that the cost holds for any function of the use
 user's functions must not contain records: they receive the records that they may read.
 """
 
-__all__ = ["choice", "collapsed", "latents", "table"]
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

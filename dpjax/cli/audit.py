@@ -1,7 +1,5 @@
 """`dpjax audit`: measure the privacy loss of mechanisms by attacks on invented data."""
 
-__all__ = ["run"]
-
 import argparse
 
 import jax.random as jr

@@ -1,7 +1,5 @@
 """The budgets that --epsilon, --rho, --delta and --budget of `dpjax release` state."""
 
-__all__ = ["cost_of", "ledger_of", "plain", "said"]
-
 import argparse
 
 from dpjax.exports.reports.budget import texts

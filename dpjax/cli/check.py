@@ -1,7 +1,5 @@
 """`dpjax check`: compare a table with a schema, for the curator."""
 
-__all__ = ["run"]
-
 import argparse
 from typing import Any
 

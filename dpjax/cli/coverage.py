@@ -1,7 +1,5 @@
 """`dpjax coverage`: test by simulation how often posterior intervals cover."""
 
-__all__ = ["run"]
-
 import argparse
 
 from dpjax.cli.budgets import cost_of

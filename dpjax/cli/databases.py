@@ -1,7 +1,5 @@
 """Tables of databases that are given on the command line."""
 
-__all__ = ["DATABASE_HELP", "file_of", "opened"]
-
 import contextlib
 import importlib
 import os

@@ -1,7 +1,5 @@
 """`dpjax demo`: try mechanisms on real data, and write example files."""
 
-__all__ = ["EPSILONS", "demo", "run"]
-
 import argparse
 import csv
 import io

@@ -1,7 +1,5 @@
 """`dpjax learn`: learn a network and its tables from a table of sensitive records."""
 
-__all__ = ["run"]
-
 import argparse
 
 from dpjax.cli.budgets import cost_of, ledger_of

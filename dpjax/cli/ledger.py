@@ -1,7 +1,5 @@
 """`dpjax ledger`: what a ledger has spent, on what, and what it has left."""
 
-__all__ = ["run"]
-
 import argparse
 import os
 

@@ -1,7 +1,5 @@
 """Entry point of the command line, which imports what computes only for a command."""
 
-__all__ = ["COMMANDS", "declare", "main"]
-
 import importlib
 import os
 import sys

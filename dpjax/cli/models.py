@@ -1,14 +1,5 @@
 """The models of `dpjax release` and `dpjax sweep`, chosen by their options."""
 
-__all__ = [
-    "MODELS",
-    "Model",
-    "chosen_model",
-    "mechanism_of",
-    "model_of",
-    "regression_of",
-]
-
 import argparse
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,18 +1,5 @@
 """Conversion of options to objects."""
 
-__all__ = [
-    "any_network_of",
-    "given_of",
-    "network_of",
-    "plots",
-    "progress",
-    "releases_of",
-    "saying",
-    "span_of",
-    "split_of",
-    "summary",
-]
-
 import argparse
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Checks of the files that a command writes, before it reads anything."""
 
-__all__ = ["refuse_outputs"]
-
 import contextlib
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """`dpjax plan`: compare the expected errors of mechanisms, without data."""
 
-__all__ = ["run"]
-
 import argparse
 import dataclasses
 from typing import Any

@@ -1,7 +1,5 @@
 """`dpjax predict`: predict a variable of new records from a release."""
 
-__all__ = ["run"]
-
 import argparse
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How commands print results for programs: a line of JSON, or CSV."""
 
-__all__ = ["kept_of", "print_json", "print_rows"]
-
 import argparse
 import csv
 import json

@@ -1,7 +1,5 @@
 """Where the command line keeps compiled programs, so that its next run is sooner."""
 
-__all__ = ["keep_programs"]
-
 import os
 import pathlib
 import sys

@@ -1,7 +1,5 @@
 """`dpjax query`: probabilities of some variables, given the levels of others."""
 
-__all__ = ["run"]
-
 import argparse
 import itertools
 from collections.abc import Iterable, Sequence

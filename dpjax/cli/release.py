@@ -1,7 +1,5 @@
 """`dpjax release`: make a private release file of a table of sensitive records."""
 
-__all__ = ["about_facts", "run", "write"]
-
 import argparse
 import sys
 from dataclasses import replace

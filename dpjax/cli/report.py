@@ -1,7 +1,5 @@
 """`dpjax report`: a report about a release, for its readers."""
 
-__all__ = ["run"]
-
 import argparse
 
 from dpjax.cli.options import saying

@@ -1,7 +1,5 @@
 """Runs a command, and reports each error in one line."""
 
-__all__ = ["run"]
-
 import argparse
 import importlib
 import os

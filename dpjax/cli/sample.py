@@ -1,7 +1,5 @@
 """`dpjax sample`: infer the hidden states of a released event log."""
 
-__all__ = ["run"]
-
 import argparse
 import csv
 import io

@@ -1,7 +1,5 @@
 """The report of `dpjax sample`, as plain data or lines of text."""
 
-__all__ = ["disagreement", "facts_of", "table_of"]
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`dpjax schema`: draft a schema from column names, types and public documents."""
 
-__all__ = ["run"]
-
 import argparse
 import json
 from collections.abc import Sequence

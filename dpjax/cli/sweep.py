@@ -1,7 +1,5 @@
 """`dpjax sweep`: compare mechanisms × ε × repeats on real or simulated records."""
 
-__all__ = ["rows_of", "run", "table_of"]
-
 import argparse
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """The experiment and data of `dpjax sweep`, from its options."""
 
-__all__ = ["MODELS", "Study", "study_of"]
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`dpjax synthesize`: draw synthetic tables of records from a release."""
 
-__all__ = ["run"]
-
 import argparse
 import pathlib
 from typing import Any

@@ -1,7 +1,5 @@
 """`dpjax verify`: check the consistency of a release file."""
 
-__all__ = ["run"]
-
 import argparse
 
 from dpjax.cli.options import saying, summary

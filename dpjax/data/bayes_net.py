@@ -1,7 +1,5 @@
 """Structure of a Bayesian network: public, hashable, and static under `jit`."""
 
-__all__ = ["BayesNet", "Levels", "mentioned_in", "read_parents"]
-
 import graphlib
 import os
 from collections.abc import Iterable, Mapping, Sequence

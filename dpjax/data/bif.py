@@ -1,7 +1,5 @@
 """Reader of network structures in BIF files: names, states and parents."""
 
-__all__ = ["parse_bif"]
-
 import re
 
 _QUOTED = r"\"[^\"\n]*\""

@@ -1,7 +1,5 @@
 """Numbers in bins: categorical variables whose levels are ranges with public edges."""
 
-__all__ = ["Bins"]
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 To add a kind of variable, write a subclass and add it to `dpjax.data.kinds.KINDS`.
 """
 
-__all__ = ["Categorical", "Encoder"]
-
 import abc
 import functools
 from collections.abc import Callable, Mapping, Sequence

@@ -4,18 +4,6 @@ The code of a cell depends only on that cell and the schema: otherwise one recor
 change the codes of all others.
 """
 
-__all__ = [
-    "Beside",
-    "Outside",
-    "as_mixed",
-    "as_numbers",
-    "check_columns",
-    "check_numbers",
-    "encode_batches",
-    "of_one_kind",
-    "outside_of",
-]
-
 import abc
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

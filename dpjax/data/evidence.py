@@ -1,13 +1,5 @@
 """Encoding of incomplete records, in which some levels or numbers are unknown."""
 
-__all__ = [
-    "UNKNOWN",
-    "completed",
-    "encode_evidence",
-    "evidence_of",
-    "has_unknown",
-]
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

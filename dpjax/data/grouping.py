@@ -1,7 +1,5 @@
 """Tables whose rows are grouped by some of their columns and counted."""
 
-__all__ = ["Grouped", "group", "grouped_by_engine", "weighted_counts"]
-
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,17 +1,5 @@
 """Publicly declared combinations of levels that no record can have."""
 
-__all__ = [
-    "Combination",
-    "as_declared",
-    "checked",
-    "excluded_cells",
-    "parse",
-    "refusal",
-    "refuse_counts",
-    "refuse_records",
-    "refuse_undecided",
-]
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

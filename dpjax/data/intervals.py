@@ -4,8 +4,6 @@ Bounds are declared and never inferred, since the extreme values of a table reve
 records. The number of a cell depends on no other cell.
 """
 
-__all__ = ["Bound", "Interval", "number"]
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The kinds of variables that a schema can declare."""
 
-__all__ = ["KINDS", "AnyVariable", "all_declared", "declared"]
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

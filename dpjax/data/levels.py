@@ -3,8 +3,6 @@
 Levels are declared and never inferred, since a list inferred from data reveals records.
 """
 
-__all__ = ["Variable"]
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The text and numbers that stand for the levels of a variable in cells."""
 
-__all__ = ["Marks"]
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

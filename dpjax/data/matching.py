@@ -4,20 +4,6 @@ What a cell matches depends on the text or number that it shows and not on its t
 since a reader may have inferred the type from other records.
 """
 
-__all__ = [
-    "EXACT_INTEGERS",
-    "ROUNDING",
-    "Level",
-    "Matching",
-    "is_level",
-    "is_missing",
-    "least_error",
-    "plain",
-    "repeated",
-    "rounding",
-    "shown_by",
-]
-
 import bisect
 import math
 import re

@@ -1,7 +1,5 @@
 """Structure of a Bayesian network with numeric leaves: public, hashable, static."""
 
-__all__ = ["MixedNet", "network_from"]
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

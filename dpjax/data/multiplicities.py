@@ -1,7 +1,5 @@
 """Columns of multiplicities, which say how many records each row stands for."""
 
-__all__ = ["MOST", "Multiplicities"]
-
 from collections.abc import Sequence
 
 import numpy as np

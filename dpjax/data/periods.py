@@ -1,7 +1,5 @@
 """Dates and times in calendar units, as categorical variables."""
 
-__all__ = ["Periods"]
-
 import datetime
 import re
 from collections.abc import Mapping, Sequence

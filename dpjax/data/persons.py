@@ -7,8 +7,6 @@ rows that are kept of any other person are a function of that person's rows and 
 alone. Therefore the kept rows of the two tables differ by at most k rows.
 """
 
-__all__ = ["check_id", "kept_rows", "person_of"]
-
 import functools
 import math
 import os

@@ -4,8 +4,6 @@ All functions are compiled. `theta` is the vector of all probabilities, in the o
 `net.layout`, and the network is static.
 """
 
-__all__ = ["joint", "log_likelihood", "predict", "sample_records"]
-
 from functools import partial
 
 import jax

@@ -3,8 +3,6 @@
 A document about the variables is public. Records are not: no function here reads any.
 """
 
-__all__ = ["code_list", "of_json_schema", "of_type"]
-
 import csv
 import enum
 import io

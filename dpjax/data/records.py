@@ -1,7 +1,5 @@
 """Conversion of tables and arrays to encoded records."""
 
-__all__ = ["as_records"]
-
 from collections.abc import Collection, Sequence
 
 import jax

@@ -4,8 +4,6 @@ The random numbers are 64-bit words of the operating system. A rate is rounded d
 multiple of 2^-64, which can only lower the privacy cost.
 """
 
-__all__ = ["poisson_sample", "sample_of_fixed_size"]
-
 import os
 from collections.abc import Iterable
 from fractions import Fraction

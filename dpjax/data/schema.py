@@ -3,8 +3,6 @@
 A schema is never inferred from data. Encoded records are level indices or numbers.
 """
 
-__all__ = ["Schema"]
-
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence

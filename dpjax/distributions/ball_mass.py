@@ -5,8 +5,6 @@ $l_i$. A tilt t multiplies the density by $e^{-t (|w|^2 - 1)}$, which gives a Ga
 with precisions $l_i + 2t$. The results are inverse Laplace integrals over complex t.
 """
 
-__all__ = ["Moments", "Tilted", "log_inside", "moments", "saddle", "tilt", "to_fill"]
-
 from typing import NamedTuple
 
 import jax

@@ -1,7 +1,5 @@
 """Rejection sampling of a Gaussian distribution truncated to a ball."""
 
-__all__ = ["BallProposal", "Rotated", "draw", "proposal", "rotate"]
-
 from typing import NamedTuple
 
 import jax

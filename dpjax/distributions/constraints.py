@@ -1,7 +1,5 @@
 """Supports of truncated distributions, with bijections from real vectors for NUTS."""
 
-__all__ = ["Ball", "BallTransform", "SimplexAbove", "SimplexAboveTransform"]
-
 from typing import Any, ClassVar
 
 import jax.numpy as jnp

@@ -5,14 +5,6 @@ draws of `jax.random` are drawn one after the other, except on accelerators with
 own Threefry keys. Parameters are broadcast to `shape` if it is given.
 """
 
-__all__ = [
-    "draw_beta",
-    "draw_dirichlet",
-    "draw_gamma",
-    "draw_log_gamma",
-    "log_normalise",
-]
-
 from collections.abc import Sequence
 
 import jax

@@ -1,7 +1,5 @@
 """The distribution of a release's numbers, for NumPyro models."""
 
-__all__ = ["NoisyNumbers"]
-
 from typing import Any
 
 import jax

@@ -6,16 +6,6 @@ evaluates $\frac{1}{2\pi i}\int e^{s t} L(s)\,ds$ through the saddle point, with
 error that falls exponentially with the number of nodes.
 """
 
-__all__ = [
-    "Contour",
-    "bisect",
-    "hyperbola",
-    "integrate",
-    "negligible",
-    "nodes",
-    "reach",
-]
-
 from collections.abc import Callable
 from typing import NamedTuple
 

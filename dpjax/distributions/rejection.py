@@ -3,15 +3,6 @@
 In each element of a batch (a lane), proposals are drawn until one is accepted.
 """
 
-__all__ = [
-    "Hat",
-    "RandomKey",
-    "build_hat",
-    "each_until_accepted",
-    "propose",
-    "until_accepted",
-]
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

@@ -3,16 +3,6 @@
 They are accurate for parameters up to 1e6 in float32.
 """
 
-__all__ = [
-    "as_complex",
-    "broadcast",
-    "expm1_minus",
-    "log1p_minus",
-    "over_batches",
-    "positive",
-    "refuse",
-]
-
 import math
 from collections.abc import Callable
 from itertools import compress

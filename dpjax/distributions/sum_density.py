@@ -1,7 +1,5 @@
 """Density of a sum of tilted gamma variables, by an inverse Laplace transform."""
 
-__all__ = ["components", "log_sum_density"]
-
 import jax
 import jax.numpy as jnp
 from jax import lax

@@ -3,8 +3,6 @@
 Tempering raises the likelihood of the observed sites to the power 1 / temperature.
 """
 
-__all__ = ["TemperedSamples", "tempered", "tempered_posterior"]
-
 from collections.abc import Callable, Collection
 
 import equinox as eqx

@@ -5,8 +5,6 @@ that they sum to 1, are a Dirichlet vector with entries above the bound, for any
 $\lambda$.
 """
 
-__all__ = ["Grid", "TiltedGamma", "grid", "log_transform", "solve_tilt", "tilted_gamma"]
-
 from functools import partial
 from typing import NamedTuple
 

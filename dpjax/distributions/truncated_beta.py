@@ -4,8 +4,6 @@ Computations use h = logit(x) - logit(m), where m is the interval's most probabl
 Beta densities are log-concave in the logit, and no large logarithms are subtracted.
 """
 
-__all__ = ["TruncatedBeta"]
-
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The Dirichlet distribution, also truncated to entries above a bound."""
 
-__all__ = ["Dirichlet", "TruncatedDirichlet", "dirichlet_rows"]
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A multivariate Gaussian distribution truncated to a ball."""
 
-__all__ = ["GaussianInBall"]
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which chains of a hidden Markov model are in the same mode of the posterior."""
 
-__all__ = ["chains_by_mode"]
-
 import numpy as np
 from jaxtyping import Float
 

@@ -13,8 +13,6 @@ replace-one and Δ under add-remove. The counts are divided by a temperature tha
 this cost to ε. A sweep has two draws, so that 200 sweeps cost 400ε.
 """
 
-__all__ = ["CLAIM", "ChargedHiddenMarkov", "charged_hidden_markov"]
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction

@@ -1,14 +1,5 @@
 """Event logs as Bayesian networks, and counts of field levels by region and time."""
 
-__all__ = [
-    "cell_counts",
-    "check_states",
-    "declared_cells",
-    "event_counts",
-    "event_network",
-    "log_variables",
-]
-
 import operator
 from collections.abc import Mapping, Sequence
 from functools import partial

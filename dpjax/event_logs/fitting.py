@@ -5,8 +5,6 @@ during the first half of the burn-in. Fewer of them stay in sets of states of li
 posterior probability than of chains that start at power 1.
 """
 
-__all__ = ["Progress", "check_run", "fit", "sample_hidden_markov"]
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial

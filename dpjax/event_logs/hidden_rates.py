@@ -10,8 +10,6 @@ draws from the prior, with probabilities proportional to the likelihood, which k
 posterior distribution. Then each cell of the pair draws one of the two rates.
 """
 
-__all__ = ["Rates", "draw_rates"]
-
 from collections.abc import Callable
 
 import jax

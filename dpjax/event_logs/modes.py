@@ -31,8 +31,6 @@ Reference:
     (Econometrics Journal 2004), for its standard error.
 """
 
-__all__ = ["Cells", "weigh_modes"]
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -18,8 +18,6 @@ Reference:
     Metropolis-adjusted Langevin algorithm, with a diagonal metric.
 """
 
-__all__ = ["NoisyState", "begin_noisy", "sweep_noisy"]
-
 from typing import NamedTuple
 
 import jax

@@ -15,8 +15,6 @@ sum over x for every number y. Logarithms of these probabilities are tabulated o
 of √m, in which their curvature is bounded, and interpolated.
 """
 
-__all__ = ["NoisyCells", "law_table", "normal_table"]
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Posterior draws of the states and probability tables of a hidden Markov model."""
 
-__all__ = ["HiddenMarkovMode", "HiddenMarkovPosterior", "largest_r_hat"]
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

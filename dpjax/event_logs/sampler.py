@@ -7,18 +7,6 @@ priors. A sweep draws the tables given the paths (Dirichlet), then the paths giv
 tables by forward filtering and backward sampling.
 """
 
-__all__ = [
-    "CellCounts",
-    "HiddenMarkovState",
-    "SweepInfo",
-    "begin",
-    "cell_log_likelihoods",
-    "draw_bounded_tables",
-    "draw_states_of_cells",
-    "sweep",
-    "table_laws",
-]
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple

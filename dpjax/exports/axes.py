@@ -1,7 +1,5 @@
 """Parameters of a posterior as arrays by name, and the names of the arrays' axes."""
 
-__all__ = ["axes_of", "by_name", "net_of", "variable_of"]
-
 from collections.abc import Mapping
 from typing import Any
 

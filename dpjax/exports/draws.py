@@ -1,7 +1,5 @@
 """Draws from posteriors for ArviZ."""
 
-__all__ = ["to_arviz"]
-
 from typing import Any
 
 import jax

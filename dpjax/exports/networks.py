@@ -1,7 +1,5 @@
 """Networks with the posterior means of their tables, as BIF, networkx and pgmpy."""
 
-__all__ = ["to_bif", "to_networkx", "to_pgmpy"]
-
 import itertools
 import os
 import re

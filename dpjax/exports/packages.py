@@ -1,7 +1,5 @@
 """Optional packages, and frames of them that are filled here alone."""
 
-__all__ = ["as_dataframe", "as_dataset", "optional"]
-
 import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

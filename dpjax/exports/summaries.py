@@ -1,7 +1,5 @@
 """Means, standard deviations and intervals of all parameters, in pandas and xarray."""
 
-__all__ = ["columns_of", "to_dataframe", "to_xarray"]
-
 import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

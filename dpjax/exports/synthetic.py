@@ -1,7 +1,5 @@
 """Synthetic records with the labels of the schema."""
 
-__all__ = ["draw_columns", "network_of_records", "synthesize"]
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 

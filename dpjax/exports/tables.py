@@ -1,7 +1,5 @@
 """Tables of columns as CSV and Parquet files."""
 
-__all__ = ["check_table_path", "write_table"]
-
 import csv
 import io
 import os

@@ -4,19 +4,6 @@ A record x has the density p(x | θ) = h(x) g(θ) exp(θᵀS(x)) with the statis
 Records are clipped to public bounds, so that suprema over records are finite.
 """
 
-__all__ = [
-    "FAMILIES",
-    "Bound",
-    "Ends",
-    "Family",
-    "Natural",
-    "Number",
-    "Points",
-    "Total",
-    "Truncation",
-    "conjugate_posterior",
-]
-
 import abc
 import math
 from collections.abc import Mapping
@@ -29,7 +16,7 @@ from dpjax._checks import array_of, one_of, rows_of
 from dpjax._registry import Registry
 from dpjax._types import Flat, Scalar
 from dpjax.families.conjugate_base import ConjugatePosterior
-from dpjax.families.grids import Natural, OnGrid, Points, Truncation
+from dpjax.families.grids import OnGrid, Truncation
 from dpjax.privacy import Adjacency
 
 Ends = tuple[float | int, ...]

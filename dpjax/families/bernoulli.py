@@ -1,7 +1,5 @@
 """The Bernoulli family: records 0 or 1, with a Beta prior on the probability of 1."""
 
-__all__ = ["Bernoulli", "BetaParameters", "BetaPosterior"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -15,9 +13,10 @@ from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
 from dpjax.distributions.gamma_draws import draw_beta
-from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total
 from dpjax.families.bounds import SumFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.grids import Natural, Points, Truncation
 from dpjax.families.log_densities import dirichlet_log_density, dirichlet_multinomial
 from dpjax.families.marginal_laws import Law, beta_law
 

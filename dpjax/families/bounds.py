@@ -1,14 +1,5 @@
 """Public bounds of records, and families whose statistic is one bounded number."""
 
-__all__ = [
-    "ClippedFamily",
-    "SumFamily",
-    "divided",
-    "interval",
-    "intervals",
-    "standardise",
-]
-
 import abc
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The categorical family, with a Dirichlet prior on the levels' probabilities."""
 
-__all__ = ["Categorical", "DirichletParameters", "DirichletPosterior"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

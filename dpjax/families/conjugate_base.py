@@ -1,16 +1,5 @@
 """The interface of posteriors, and the base class of conjugate posteriors."""
 
-__all__ = [
-    "Axes",
-    "ConjugatePosterior",
-    "FamilyPosterior",
-    "Posterior",
-    "Values",
-    "host",
-    "level_axis",
-    "probability",
-]
-
 import abc
 from typing import Any, ClassVar
 

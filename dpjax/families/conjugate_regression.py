@@ -1,12 +1,5 @@
 """Posteriors of a linear regression, and its predictions with intervals."""
 
-__all__ = [
-    "KnownNoiseParameters",
-    "KnownNoisePosterior",
-    "RegressionParameters",
-    "RegressionPosterior",
-]
-
 import abc
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ density is exact for records of the model, without clipping and rounding. For no
 see `dpjax.posteriors.hidden_totals`.
 """
 
-__all__ = ["FamilyWithLaw"]
-
 import abc
 from typing import Any
 

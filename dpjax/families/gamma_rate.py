@@ -1,7 +1,5 @@
 """The gamma posterior of the rate of Poisson counts or of exponential times."""
 
-__all__ = ["GammaParameters", "GammaPosterior"]
-
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp

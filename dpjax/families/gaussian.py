@@ -1,11 +1,5 @@
 """The Gaussian family of unknown mean and variance, with a conjugate prior."""
 
-__all__ = [
-    "Gaussian",
-    "NormalInverseGammaParameters",
-    "NormalInverseGammaPosterior",
-]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -20,9 +14,10 @@ from dpjax._later import dist, stats
 from dpjax._private import shapes_only
 from dpjax._types import Flat, Key, Scalar
 from dpjax.distributions.gamma_draws import draw_gamma
-from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total
 from dpjax.families.bounds import interval
 from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.grids import Natural, Points, Truncation
 from dpjax.families.likelihood import (
     normal_likelihood_diameter,
     normal_likelihood_radius,

@@ -1,7 +1,5 @@
 """The Gaussian family of known variance, with a normal prior on the mean."""
 
-__all__ = ["GaussianMean", "NormalParameters", "NormalPosterior"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -15,9 +13,10 @@ from dpjax._checks import positive, sample_shape
 from dpjax._later import dist, special, stats
 from dpjax._private import shapes_only
 from dpjax._types import Key, Scalar
-from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total
 from dpjax.families.bounds import ClippedFamily, interval, standardise
 from dpjax.families.conjugate_base import ConjugatePosterior, host
+from dpjax.families.grids import Natural, Points, Truncation
 from dpjax.families.likelihood import (
     normal_likelihood_diameter,
     normal_likelihood_radius,

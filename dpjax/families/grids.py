@@ -1,7 +1,5 @@
 """Grids of an exponential family's parameters, for posterior samples that are exact."""
 
-__all__ = ["Natural", "OnGrid", "Points", "Truncation", "all_of", "at_most", "ball"]
-
 import abc
 import math
 from collections.abc import Mapping, Sequence

@@ -4,12 +4,6 @@ They determine the privacy loss of one sample from a truncated posterior. They a
 exact: the maximum of a piecewise smooth function is found among a few candidates.
 """
 
-__all__ = [
-    "largest_normal_range",
-    "normal_likelihood_diameter",
-    "normal_likelihood_radius",
-]
-
 import math
 
 from dpjax.families.base import Bound

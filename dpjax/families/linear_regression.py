@@ -3,8 +3,6 @@
 The type of the prior decides whether the noise is known or has an inverse-gamma prior.
 """
 
-__all__ = ["LinearRegression"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -4,15 +4,6 @@ In float32, a difference of log-gammas of large numbers is inaccurate. Here log-
 are expanded around the distribution's mean, so that nothing large is subtracted.
 """
 
-__all__ = [
-    "dirichlet_log_density",
-    "dirichlet_multinomial",
-    "gamma_log_density",
-    "inverse_gamma_log_density",
-    "inverse_wishart_log_density",
-    "log_gamma_ratio",
-]
-
 import math
 
 import jax.numpy as jnp

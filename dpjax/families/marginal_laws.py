@@ -1,16 +1,5 @@
 """Distributions of single parameters with SciPy, and quantiles of their mixtures."""
 
-__all__ = [
-    "HostArray",
-    "HostLaw",
-    "Law",
-    "StudentLaw",
-    "beta_law",
-    "gamma_law",
-    "inverse_gamma_law",
-    "mixture_quantile",
-]
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

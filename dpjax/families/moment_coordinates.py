@@ -1,7 +1,5 @@
 """Coordinates, without limits, of the average moments of bounded records."""
 
-__all__ = ["coordinates_of", "moments_at"]
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float

@@ -3,8 +3,6 @@
 A scaled column is divided by its half width, after its centre is subtracted.
 """
 
-__all__ = ["GaussianGrid", "RegressionGrid"]
-
 import math
 from typing import ClassVar
 

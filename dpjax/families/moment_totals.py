@@ -4,8 +4,6 @@ The sum of normal records is a normal vector and their scatter is a Wishart matr
 densities are exact. Terms of order n cancel in the formulas, not in floating point.
 """
 
-__all__ = ["bordered", "log_normal_moments", "log_pivots"]
-
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular

@@ -4,8 +4,6 @@ The statistic of a record t with d columns consists of t_1, …, t_d, if `linear
 the products t_i t_j for i ≤ j, row by row.
 """
 
-__all__ = ["MomentFamily", "largest_change", "over", "split"]
-
 from collections.abc import Sequence
 
 import jax.numpy as jnp

@@ -1,11 +1,5 @@
 """Multivariate Gaussian, with a normal-inverse-Wishart prior on mean and covariance."""
 
-__all__ = [
-    "MultivariateGaussian",
-    "NormalInverseWishartParameters",
-    "NormalInverseWishartPosterior",
-]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """The Poisson family of counts up to a bound, with a Gamma prior on the rate."""
 
-__all__ = ["Poisson"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,9 +11,10 @@ from jaxtyping import Array, Float, Real
 from dpjax._checks import positive, whole
 from dpjax._later import dist, special
 from dpjax._types import Scalar
-from dpjax.families.base import Bound, Ends, Natural, Number, Points, Total, Truncation
+from dpjax.families.base import Bound, Ends, Number, Total
 from dpjax.families.bounds import ClippedFamily
 from dpjax.families.gamma_rate import GammaParameters, GammaPosterior
+from dpjax.families.grids import Natural, Points, Truncation
 from dpjax.families.log_densities import log_gamma_ratio
 
 _MOST = 1 << 16  # so that a record is exact in units of 1

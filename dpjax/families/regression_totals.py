@@ -1,14 +1,5 @@
 """Density of the moment sums of a regression, and its hierarchical default prior."""
 
-__all__ = [
-    "column_sds",
-    "hierarchical_prior",
-    "log_features",
-    "log_normaliser",
-    "log_targets",
-    "mean_strength",
-]
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 

@@ -1,7 +1,5 @@
 """The recipe that chooses the noise, from public facts alone."""
 
-__all__ = ["Auto"]
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,21 +4,6 @@ Every mechanism can be used in studies. Only the releases of exact mechanisms ca
 published: floats leak data.
 """
 
-__all__ = [
-    "MECHANISMS",
-    "ExactMechanism",
-    "Integers",
-    "Mechanism",
-    "MechanismWithJointLaw",
-    "MechanismWithLaw",
-    "NormalNumbers",
-    "ParameterMechanism",
-    "PosteriorSampler",
-    "all_tables",
-    "on_host",
-    "tables_of",
-]
-
 import abc
 from typing import Any, ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """The choice of the cells of `CellMass`, from public facts alone."""
 
-__all__ = ["choose_cells", "expected_error"]
-
 import contextlib
 import itertools
 import math

@@ -5,8 +5,6 @@ space of all tables. Masses are integers, computed from the counts by a determin
 rule with a proved error bound.
 """
 
-__all__ = ["SCORE_BITS", "CellGrid", "PriorRange", "Row", "largest_rate"]
-
 import bisect
 import decimal
 import functools

@@ -4,8 +4,6 @@ The score is the posterior mass of a cell, whose sensitivity is bounded; the sen
 of a posterior density is not.
 """
 
-__all__ = ["CellMass"]
-
 from fractions import Fraction
 from typing import Any, ClassVar
 

@@ -1,13 +1,5 @@
 """K-norm noise on sums of exponential families in floating point, for studies."""
 
-__all__ = [
-    "ContinuousFamilyKNorm",
-    "family_of",
-    "parts_of",
-    "steps_and_parts",
-    "unit_variance",
-]
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """K-norm noise in floating point: for studies under `jit` and `vmap`."""
 
-__all__ = ["ContinuousKNorm", "contrasts_of", "refuse_length"]
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The discrete Gaussian mechanism, whose integer noise is exact and certified."""
 
-__all__ = ["DiscreteGaussian"]
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The discrete Laplace mechanism, whose integer noise is exact and certified."""
 
-__all__ = ["DiscreteLaplace"]
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """K-norm noise on the sums of an exponential family: all numbers have one radius."""
 
-__all__ = ["FamilyKNorm"]
-
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 The samples are on a public grid of the parameters, and drawn without rounding.
 """
 
-__all__ = ["FamilyPosteriorSampler"]
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial

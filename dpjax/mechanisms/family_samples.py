@@ -4,8 +4,6 @@ The samples are for studies only, since floats leak data. Publish noisy sufficie
 statistics or samples by `FamilyPosteriorSampler` instead.
 """
 
-__all__ = ["GaussianSample", "RegressionSample"]
-
 import abc
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The base class of Gaussian noise on integers, however it is drawn."""
 
-__all__ = ["GaussianNoise"]
-
 import abc
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar

@@ -1,7 +1,5 @@
 """The recipe of Gaussian noise, with a table or, if it is too wide, without one."""
 
-__all__ = ["Gaussian"]
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 The samples are among public candidates, and drawn without rounding.
 """
 
-__all__ = ["HiddenMarkovSampler", "PathTables", "path_log_likelihoods", "tables_of"]
-
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 

@@ -1,14 +1,5 @@
 """The base class of mechanisms that add independent integers from a certified table."""
 
-__all__ = [
-    "IntegerNoise",
-    "drawn_length",
-    "from_words",
-    "stacked",
-    "suffices",
-    "words_of",
-]
-
 import abc
 from collections.abc import Callable, Sequence
 from fractions import Fraction

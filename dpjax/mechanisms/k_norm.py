@@ -1,7 +1,5 @@
 """K-norm noise on contingency tables: all are measured at once, with one radius."""
 
-__all__ = ["KNorm"]
-
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The Laplace mechanism in floating point: for studies, not for release."""
 
-__all__ = ["Laplace"]
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Real
 

@@ -4,8 +4,6 @@ Likelihoods on the grid are exact rationals and draws have no rounding error, so
 the privacy guarantee holds on a real computer.
 """
 
-__all__ = ["NetworkPosteriorSampler"]
-
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

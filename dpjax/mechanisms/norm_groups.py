@@ -9,18 +9,6 @@ budgets with sum ε, the sum over groups is least if $\epsilon_g$ is proportiona
 $((D + 1)(D + 2) v)^{1/3}$.
 """
 
-__all__ = [
-    "MOST",
-    "Groups",
-    "Star",
-    "are_small",
-    "balls",
-    "choose_groups",
-    "groups_of_tables",
-    "shares",
-    "unit_variances",
-]
-
 import functools
 import itertools
 import math

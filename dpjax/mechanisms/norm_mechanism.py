@@ -1,7 +1,5 @@
 """The base class of mechanisms with K-norm noise on integers."""
 
-__all__ = ["NormMechanism", "digest"]
-
 import abc
 import hashlib
 import math

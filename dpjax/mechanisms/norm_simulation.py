@@ -1,7 +1,5 @@
 """Draws and norms of continuous K-norm noise on contingency tables."""
 
-__all__ = ["NormSimulation"]
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

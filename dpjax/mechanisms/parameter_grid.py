@@ -5,16 +5,6 @@ set is then an integer too, and the change by one record is exact: no number tha
 privacy depends on is rounded.
 """
 
-__all__ = [
-    "MOST_POINTS",
-    "SHARES",
-    "TABLE_BITS",
-    "ParameterGrid",
-    "Prior",
-    "refuse_prior",
-    "widest_grid",
-]
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ which is above -10^13 for up to 2^29 events, has an error below 10^-30 for fewer
 is within 2^-40 of the exact log-likelihood (`docs/proofs.md`, section 22).
 """
 
-__all__ = ["Candidates"]
-
 import decimal
 import hashlib
 import itertools

@@ -3,8 +3,6 @@ r"""Samples from the truncated, tempered posterior of a network, in real arithme
 For studies only, since floats leak data. Publish by `NetworkPosteriorSampler`.
 """
 
-__all__ = ["PosteriorSample"]
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Recipes of the noise that Zhang et al. print, to compare with and to reproduce."""
 
-__all__ = ["Algorithm1", "Algorithm2"]
-
 import abc
 from typing import ClassVar
 

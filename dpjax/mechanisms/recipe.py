@@ -1,7 +1,5 @@
 """The base class of recipes, and their registry."""
 
-__all__ = ["RECIPES", "Recipe", "recipe_of", "refuse_options"]
-
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Floating-point draws of K-norm noise within the rows of tables."""
 
-__all__ = ["RowGroup", "log_factorial", "power", "row_groups"]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,17 +10,6 @@ given, the other is derived from the budget. If neither is given, both are chose
 without data for a small expected error.
 """
 
-__all__ = [
-    "Grids",
-    "choose_share",
-    "grids_of_omega",
-    "grids_of_share",
-    "lowest_temperature",
-    "sample_cost",
-    "spent_at",
-    "temperature_for",
-]
-
 import functools
 import math
 from collections.abc import Callable, Sequence

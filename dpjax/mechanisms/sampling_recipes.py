@@ -1,7 +1,5 @@
 """Recipes whose mechanisms draw parameters instead of adding noise to statistics."""
 
-__all__ = ["HiddenMarkovSample", "Map", "MapCells", "PosteriorSample"]
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

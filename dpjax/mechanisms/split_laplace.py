@@ -1,7 +1,5 @@
 """Discrete Laplace noise with a separate budget for each table."""
 
-__all__ = ["SplitLaplace"]
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

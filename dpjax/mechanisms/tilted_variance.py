@@ -12,8 +12,6 @@ The numbers are doubles. All sums are of positive terms, and a bound of the roun
 errors is added (`docs/proofs.md`, section 12).
 """
 
-__all__ = ["largest_share"]
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The choice of limits of a family's parameters, from public facts alone."""
 
-__all__ = ["Truths", "choose_truncation", "most_points"]
-
 import functools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Discrete Gaussian noise that is too wide for a table, drawn by exact rejection."""
 
-__all__ = ["WideGaussian"]
-
 from fractions import Fraction
 from typing import Any, ClassVar
 

@@ -6,20 +6,6 @@ compositions of their norm into j parts, a sum of norms has the product of the
 generating functions $\sum_j m_j s^j$.
 """
 
-__all__ = [
-    "Below",
-    "Newton",
-    "below_from",
-    "differences",
-    "gaps",
-    "largest",
-    "pick",
-    "points",
-    "product",
-    "shuffled",
-    "split",
-]
-
 import functools
 import itertools
 import math

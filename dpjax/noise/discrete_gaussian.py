@@ -5,8 +5,6 @@ Noise is drawn from random bits without floating-point operations, also under `j
 (see `dpjax.noise.gaussian_tables`).
 """
 
-__all__ = ["add", "log_prob", "sample"]
-
 from functools import partial
 
 import jax.numpy as jnp

@@ -5,8 +5,6 @@ floating-point operations, also under `jit` and `vmap`, with or without x64. Stu
 the noise on the device in 32 bits; releases add it on the host in 64 bits.
 """
 
-__all__ = ["LARGEST", "WIDEST", "add", "add_wide", "limbs", "log_prob", "sample"]
-
 from functools import partial, reduce
 from typing import Any
 

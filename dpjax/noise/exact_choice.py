@@ -4,16 +4,6 @@ Python integers bound the irrational weights. A draw compares random bits with t
 bounds and refines both until the index is certain, so that nothing is rounded.
 """
 
-__all__ = [
-    "Bits",
-    "Bounds",
-    "choose",
-    "exponentials",
-    "log_of_sum",
-    "softmax",
-    "system_bits",
-]
-
 import decimal
 import functools
 import math

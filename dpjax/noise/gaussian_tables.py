@@ -13,20 +13,6 @@ that the noise satisfies ρ-zCDP for all integer vectors whose squared L2 norm c
 at most $\Delta^2$ (`docs/proofs.md`, section 23).
 """
 
-__all__ = [
-    "LIMBS",
-    "LONGEST",
-    "SHORTEST",
-    "Table",
-    "build",
-    "certify",
-    "columns_needed",
-    "columns_shared",
-    "fingerprint",
-    "half_precision",
-    "probability",
-]
-
 import hashlib
 import math
 from collections.abc import Iterator

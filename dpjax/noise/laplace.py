@@ -4,8 +4,6 @@ Floating-point samples lie on an uneven grid, which can reveal the data: never p
 them.
 """
 
-__all__ = ["log_prob", "sample"]
-
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Real

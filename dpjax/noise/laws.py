@@ -1,7 +1,5 @@
 """Probability distributions of a release's independent noise, for inference."""
 
-__all__ = ["GaussianLaw", "LaplaceLaw", "NoiseLaw"]
-
 import abc
 
 import equinox as eqx

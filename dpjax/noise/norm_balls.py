@@ -7,8 +7,6 @@ values are a composition of t into j parts. Hence a sum of norms has the product
 generating functions $\sum_j m_j s^j$, and points are drawn from integers alone.
 """
 
-__all__ = ["Ball", "Cells", "Classes", "Placed", "Rows", "Simplex"]
-
 import abc
 import functools
 import itertools

@@ -7,8 +7,6 @@ $\sum_j m_j (x / (1 - x))^j$. A draw takes j with the weight of its term, R as j
 sum of j + 1 geometric numbers, and then a uniform point of the ball of radius R.
 """
 
-__all__ = ["NormLaw"]
-
 import functools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Draws in blocks, of which a few are completed with more random words."""
 
-__all__ = ["OVERFLOW", "TIE", "at", "completed", "in_blocks"]
-
 import math
 from collections.abc import Callable
 

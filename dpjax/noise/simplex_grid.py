@@ -5,8 +5,6 @@ probability of a vector is proportional to a product of powers of its entries. E
 are drawn one by one; a convolution of integers sums the weights of later entries.
 """
 
-__all__ = ["SimplexGrid"]
-
 import decimal
 import functools
 import itertools

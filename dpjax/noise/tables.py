@@ -10,21 +10,6 @@ the integers of the finished table and proves in exact arithmetic that probabili
 neighbouring integers differ by at most a factor $e^\rho$.
 """
 
-__all__ = [
-    "BASE_BITS",
-    "LIMBS",
-    "LONGEST",
-    "SHORTEST",
-    "Table",
-    "build",
-    "certify",
-    "fingerprint",
-    "lengths_needed",
-    "lengths_shared",
-    "probability",
-    "trimmed",
-]
-
 import decimal
 import hashlib
 import itertools

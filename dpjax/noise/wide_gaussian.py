@@ -5,8 +5,6 @@ without a table. The module is for noise that is too wide for a table, and draws
 number after another.
 """
 
-__all__ = ["LEAST", "draw"]
-
 import math
 from fractions import Fraction
 

@@ -1,18 +1,5 @@
 """Shared parts of all figures: matplotlib, colours, and writing of files."""
 
-__all__ = [
-    "COLOURS",
-    "Axes",
-    "Locator",
-    "Patch",
-    "draw_curve",
-    "finished",
-    "name_places",
-    "panels_on",
-    "require_matplotlib",
-    "short",
-]
-
 import importlib
 import io
 import os

@@ -1,15 +1,5 @@
 """Figures of hidden states: probabilities as bars, states of cells as a map."""
 
-__all__ = [
-    "DISTINCT",
-    "OTHERS",
-    "UNDECLARED",
-    "colour_of",
-    "emission_bars",
-    "shares",
-    "state_map",
-]
-
 import os
 from collections.abc import Sequence
 

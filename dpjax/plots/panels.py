@@ -1,7 +1,5 @@
 """Figures with panels of curves and points."""
 
-__all__ = ["Panel", "Series", "TopAxis", "draw_panels"]
-
 import math
 import os
 from collections.abc import Mapping, Sequence

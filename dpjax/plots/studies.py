@@ -1,7 +1,5 @@
 """Figures of studies: scores against ε, and ranks of true values."""
 
-__all__ = ["privacy_utility", "rank_ecdfs", "rank_histograms", "sweep_curves"]
-
 import itertools
 import os
 from collections.abc import Mapping, Sequence

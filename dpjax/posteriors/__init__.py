@@ -58,7 +58,8 @@ __all__ = [
 from typing import TYPE_CHECKING
 
 from dpjax._later import names_of
-from dpjax.posteriors.base import FamilyPosterior, NetworkPosterior, Posterior
+from dpjax.families.conjugate_base import FamilyPosterior, Posterior
+from dpjax.posteriors.base import NetworkPosterior
 from dpjax.posteriors.choice import posterior
 from dpjax.posteriors.estimate.point_estimate import (
     PointEstimate,

@@ -1,7 +1,5 @@
 """Base classes of posteriors."""
 
-__all__ = ["FamilyPosterior", "NetworkPosterior", "Posterior", "ReleasedPosterior"]
-
 import abc
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,7 @@ from dpjax.data.evidence import completed, evidence_of, has_unknown
 from dpjax.data.impossible import refuse_undecided
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_array
-from dpjax.families.conjugate_base import FamilyPosterior, Posterior, probability
+from dpjax.families.conjugate_base import Posterior, probability
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import complete, indices, log_joint, refuse_contradictions

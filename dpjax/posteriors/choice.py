@@ -1,7 +1,5 @@
 """The function `posterior`, which chooses a method of inference for a release."""
 
-__all__ = ["posterior"]
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

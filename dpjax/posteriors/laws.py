@@ -1,16 +1,5 @@
 """Checks of a release's noise distribution and statistic, for inference."""
 
-__all__ = [
-    "joint_law_of",
-    "laplace_law",
-    "laplace_scale",
-    "law_of",
-    "network_counts",
-    "noise_of",
-    "normal_deviation",
-    "refuse_wide",
-]
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 

@@ -1,7 +1,5 @@
 """The methods of inference from which `posterior` chooses."""
 
-__all__ = ["METHODS", "InferenceMethod", "passes"]
-
 import abc
 import contextlib
 from collections.abc import Callable

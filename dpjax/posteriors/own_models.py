@@ -3,8 +3,6 @@
 A model has hidden exact numbers, or hidden records, and observes a release.
 """
 
-__all__ = ["record_updates", "release_law", "release_law_of_total", "total_of"]
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

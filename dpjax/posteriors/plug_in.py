@@ -1,7 +1,5 @@
 """Posteriors that treat the counts of a Bayesian network as exact."""
 
-__all__ = ["PlugInPosterior", "draw_tables", "plug_in_posterior", "rows_log_density"]
-
 import dataclasses
 from functools import partial
 

@@ -1,14 +1,5 @@
 """Conversion of priors to one vector, and updates of priors with further records."""
 
-__all__ = [
-    "Prior",
-    "flat_prior",
-    "flatten",
-    "is_hierarchical",
-    "summed",
-    "updated_prior",
-]
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,15 +4,6 @@ Unknown levels are summed out by a junction tree. The levels that are known ente
 factors of single variables, so that one compiled program serves all patterns of them.
 """
 
-__all__ = [
-    "complete",
-    "indices",
-    "log_joint",
-    "log_pairs",
-    "refuse_contradictions",
-    "tables_at_once",
-]
-
 from collections.abc import Callable, Collection
 from functools import lru_cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Posterior distributions that are represented by samples."""
 
-__all__ = ["NO_DENSITY", "NO_UPDATE", "DrawnPosterior", "SampledPosterior"]
-
 import abc
 from functools import partial
 

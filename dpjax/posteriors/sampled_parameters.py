@@ -1,7 +1,5 @@
 """Posterior distributions of a family that are represented by released samples."""
 
-__all__ = ["SampledParameters"]
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists of releases that have one posterior."""
 
-__all__ = ["Tables", "cost_of", "differing", "tables_of"]
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,14 +1,5 @@
 """Averages over draws that may have weights, and weights by a likelihood."""
 
-__all__ = [
-    "reweighted",
-    "weighted_choice",
-    "weighted_log_mean",
-    "weighted_mean",
-    "weighted_quantile",
-    "weighted_variance",
-]
-
 from functools import partial
 
 import jax

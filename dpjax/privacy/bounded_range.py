@@ -1,7 +1,5 @@
 """What a draw costs if neighbours change its log-probabilities by a bounded range."""
 
-__all__ = ["BoundedRange"]
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar

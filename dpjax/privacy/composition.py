@@ -5,15 +5,6 @@ function requires the adjacency for which its theorem is proved (`docs/proofs.md
 section 14).
 """
 
-__all__ = [
-    "advanced",
-    "basic",
-    "converged_within",
-    "for_sample",
-    "parallel",
-    "subsampled",
-]
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

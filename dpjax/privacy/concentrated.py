@@ -1,7 +1,5 @@
 """Zero-concentrated differential privacy, the guarantee of Gaussian noise."""
 
-__all__ = ["ZCDP", "zcdp_budget"]
-
 import contextlib
 import math
 from collections.abc import Callable

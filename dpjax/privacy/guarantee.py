@@ -4,15 +4,6 @@ A kind of guarantee, such as pure DP, is a frozen dataclass derived from `Guaran
 `GUARANTEES` is the registry of all kinds by name; users may add kinds.
 """
 
-__all__ = [
-    "GUARANTEES",
-    "Guarantee",
-    "Law",
-    "guarantee_of",
-    "in_words",
-    "one_adjacency",
-]
-
 import abc
 import contextlib
 from collections.abc import Mapping, Sequence

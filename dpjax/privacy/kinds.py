@@ -3,15 +3,6 @@
 Divergences are computed from the exact distributions of an output's independent parts.
 """
 
-__all__ = [
-    "ApproximateDP",
-    "PureDP",
-    "budget_of",
-    "hockey_stick",
-    "joint",
-    "largest_log_ratio",
-]
-
 import itertools
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A ledger is in memory, or in an append-only file that many processes may share.
 """
 
-__all__ = ["BudgetExceeded", "Ledger"]
-
 import contextlib
 import datetime
 import os

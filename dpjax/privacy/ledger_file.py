@@ -10,8 +10,6 @@ wrote lines detects if these lines change or disappear. A new process cannot det
 that the last lines were removed, or that an older state of the file was restored.
 """
 
-__all__ = ["LedgerFile"]
-
 import contextlib
 import errno
 import os

@@ -9,16 +9,6 @@ budget renews, the first line has the period. Every charge of format 4, or of a 
 that renews, has its date.
 """
 
-__all__ = [
-    "FORMATS",
-    "PERIODS",
-    "Book",
-    "Charge",
-    "read_back",
-    "read_on",
-    "with_charge",
-]
-
 import datetime
 import hashlib
 import unicodedata

@@ -5,18 +5,6 @@ number is above the true value. Since the functions are increasing, their argume
 rounded up too. Results of `rounded_up` are short enough for a ledger's file.
 """
 
-__all__ = [
-    "Epsilon",
-    "exact_epsilon",
-    "exact_or_none",
-    "exponential_above",
-    "logarithm_above",
-    "root_above",
-    "root_below",
-    "rounded_up",
-    "written",
-]
-
 import decimal
 import math
 import numbers

@@ -3,8 +3,6 @@
 The adjacency has no default anywhere, because the meaning of ε depends on it.
 """
 
-__all__ = ["ADD_REMOVE", "ADJACENCIES", "REPLACE_ONE", "Adjacency", "Sensitivity"]
-
 from typing import TYPE_CHECKING, Literal
 
 import equinox as eqx

@@ -4,8 +4,6 @@ Group privacy gives the cost for a person from the cost for one row: a data set 
 its neighbour in k steps, each of which changes one row (`docs/proofs.md`, L4).
 """
 
-__all__ = ["Unit", "per_row", "rows_of", "unit_of"]
-
 import operator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Public facts about a release that its steward states, for its readers."""
 
-__all__ = ["FACTS", "about_of"]
-
 from typing import Any
 
 from dpjax._documents import is_text

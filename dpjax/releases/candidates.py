@@ -5,18 +5,6 @@ that an earlier release lets expect, which is what a table with the edge would r
 minus a public penalty: the noise that the larger table would have.
 """
 
-__all__ = [
-    "MOST_CELLS",
-    "Edge",
-    "Scores",
-    "cells_of",
-    "chosen",
-    "distance_sensitivity",
-    "expected_records",
-    "number_of_records",
-    "scores_of",
-]
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

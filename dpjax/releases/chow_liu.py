@@ -1,7 +1,5 @@
 """A tree of variables from a release of their pairs, without further privacy cost."""
 
-__all__ = ["chow_liu"]
-
 import numpy as np
 from jaxtyping import Float
 

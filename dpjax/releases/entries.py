@@ -1,14 +1,5 @@
 """Entries of release files that other entries do not determine, and their errors."""
 
-__all__ = [
-    "InconsistentRelease",
-    "UnreadableRelease",
-    "parse_number_of_records",
-    "parse_values",
-    "parse_variables",
-    "refuse_missing",
-]
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ That form writes 1.0 as 1, and has no integers beyond 2^53. A level that it woul
 is an object with the number as text, such as {"number": "1.0"}.
 """
 
-__all__ = ["exact_level", "parsed_level", "with_levels"]
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

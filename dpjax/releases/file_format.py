@@ -6,8 +6,6 @@ must equal the file that was read. Files are written in the canonical form of RF
 (format version 3 and later); those of versions 1 and 2 are read by their own rule.
 """
 
-__all__ = ["dump", "parse"]
-
 import hashlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The private choice of a network from an earlier release, as part of a release."""
 
-__all__ = ["Learned"]
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The function `learn`, which learns a network and its tables with privacy."""
 
-__all__ = ["learn"]
-
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How a private learner divides its budget over tables and over draws of edges."""
 
-__all__ = ["Plan", "best_plan", "noise_of", "pair_noise", "plans_of"]
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Exact statistics of tables, in 64-bit integers."""
 
-__all__ = ["Rows", "measured"]
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The function `release`, which charges a ledger and draws private values."""
 
-__all__ = ["budget_for", "refuse_empty", "refuse_part", "release"]
-
 import contextlib
 from collections.abc import Callable, Collection, Mapping
 from functools import partial

@@ -3,8 +3,6 @@
 Any computation from a release is post-processing, and has no further privacy cost.
 """
 
-__all__ = ["Released", "consistent", "load"]
-
 import json
 import os
 from functools import partial

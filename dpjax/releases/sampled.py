@@ -1,7 +1,5 @@
 """The sampling of records before a release, as part of the release."""
 
-__all__ = ["Sampled"]
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction

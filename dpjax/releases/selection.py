@@ -1,7 +1,5 @@
 """The rows of a table that a release uses: all, some of each person, or a sample."""
 
-__all__ = ["check_columns", "refuse_sample", "some_rows"]
-
 from collections.abc import Collection
 
 from dpjax._types import Records

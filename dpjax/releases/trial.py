@@ -1,7 +1,5 @@
 """Trial of a release before records are read, for classes of other packages."""
 
-__all__ = ["draw", "refuse_cost", "try_out"]
-
 import functools
 from typing import Any
 

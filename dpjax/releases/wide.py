@@ -1,7 +1,5 @@
 """Released integers: in 32 bits, or as exact doubles if 32 bits are too few."""
 
-__all__ = ["as_number", "as_values", "is_wide", "of_any_library"]
-
 from typing import Any
 
 import jax.numpy as jnp

@@ -3,16 +3,6 @@
 Every process runs the same program, with arrays sharded over a mesh of all devices.
 """
 
-__all__ = [
-    "PeerLost",
-    "broadcast",
-    "device_mesh",
-    "exchanged",
-    "is_first",
-    "noticing_loss",
-    "start",
-]
-
 import contextlib
 from collections.abc import Iterator
 

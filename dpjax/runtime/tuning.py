@@ -1,7 +1,5 @@
 """Optional performance settings of the process."""
 
-__all__ = ["cache_compilations", "tune_allocator"]
-
 import os
 import platform
 import sys

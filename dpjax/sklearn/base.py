@@ -1,7 +1,5 @@
 """The base of all estimators: public declarations, budgets, and checks of arrays."""
 
-__all__ = ["PrivacySpent", "PrivateEstimator", "without_cells"]
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Classifiers: naive Bayes, and a Bayesian network with any public graph."""
 
-__all__ = ["PrivateBayesNetClassifier", "PrivateNaiveBayes"]
-
 import abc
 import contextlib
 from collections.abc import Mapping, Sequence

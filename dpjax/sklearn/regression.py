@@ -1,7 +1,5 @@
 """Linear regression from a private release of sums."""
 
-__all__ = ["PrivateLinearRegression"]
-
 from typing import Any
 
 import numpy as np

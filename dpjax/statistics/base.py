@@ -1,13 +1,5 @@
 """Abstract base classes of statistics."""
 
-__all__ = [
-    "STATISTICS",
-    "Columns",
-    "NodeTableStatistic",
-    "Statistic",
-    "TableStatistic",
-]
-
 import abc
 from functools import cached_property
 from typing import Any, ClassVar

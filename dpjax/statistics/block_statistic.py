@@ -1,7 +1,5 @@
 """Counts of tables without the margins that other tables determine."""
 
-__all__ = ["BlockStatistic", "parsed_blocks"]
-
 import abc
 import itertools
 import math

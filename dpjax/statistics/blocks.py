@@ -1,7 +1,5 @@
 """Tables as blocks, each measured only beyond a margin that is known."""
 
-__all__ = ["Block", "blocks_of", "check_blocks"]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

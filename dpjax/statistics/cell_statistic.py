@@ -1,7 +1,5 @@
 """Counts of all cells of some tables."""
 
-__all__ = ["CellStatistic"]
-
 import abc
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """Moments of one record's counts without known margins."""
 
-__all__ = ["CellsBeyondMargins", "ContrastMoments", "Numbers"]
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Counts of a network's tables without the margins that other tables determine."""
 
-__all__ = ["Contrasts"]
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The abstract base class of the sums of an exponential family."""
 
-__all__ = ["Changes", "FamilyStatistic"]
-
 import abc
 from collections.abc import Mapping
 from typing import Any

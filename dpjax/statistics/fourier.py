@@ -1,7 +1,5 @@
 """Fourier coefficients of records, which give mutually consistent marginal tables."""
 
-__all__ = ["FourierCoefficients"]
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property

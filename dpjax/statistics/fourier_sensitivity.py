@@ -9,17 +9,6 @@ to renaming there are five (two, for a binary variable). Under add-remove the
 sensitivity is the number of coefficients.
 """
 
-__all__ = [
-    "CHANGES",
-    "SQUARES",
-    "Measured",
-    "States",
-    "elementary",
-    "largest_change_of_order",
-    "largest_change_over_groups",
-    "refuse_order",
-]
-
 import heapq
 import itertools
 import math

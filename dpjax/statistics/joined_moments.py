@@ -1,7 +1,5 @@
 """Moments of several statistics of one record, one statistic after the other."""
 
-__all__ = ["JoinedMoments"]
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Counts of marginal tables without a network, for K-norm noise."""
 
-__all__ = ["MarginalContrasts", "Variables", "groups_of", "variables_with_levels"]
-
 import itertools
 import math
 from collections.abc import Sequence

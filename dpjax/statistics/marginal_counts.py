@@ -1,7 +1,5 @@
 """Counts of marginal tables without a network."""
 
-__all__ = ["MarginalCounts"]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

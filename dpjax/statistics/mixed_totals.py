@@ -1,7 +1,5 @@
 """Counts and sums of a network with numeric leaves, in one fixed-point unit."""
 
-__all__ = ["MixedTotals"]
-
 import itertools
 import math
 from dataclasses import dataclass

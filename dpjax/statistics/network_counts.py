@@ -1,7 +1,5 @@
 """Contingency tables of a network's nodes with their parents."""
 
-__all__ = ["NetworkCounts", "exact_counts"]
-
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

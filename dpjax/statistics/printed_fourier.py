@@ -1,7 +1,5 @@
 """Fourier coefficients, with the noise that Zhang et al. print for them."""
 
-__all__ = ["PrintedFourier"]
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Moments of the vector that one random record adds to a statistic of tables."""
 
-__all__ = ["CellMoments", "FourierMoments", "RecordMoments"]
-
 import abc
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Sufficient statistics of an exponential family, as integers on a public grid."""
 
-__all__ = ["Sufficient"]
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -5,14 +5,6 @@ in proportion to the sensitivity that the statistic states. Both are promises of
 class that defines it. A trial may find records that break them. It is no proof.
 """
 
-__all__ = [
-    "check_statistic",
-    "family_of",
-    "invented_records",
-    "is_foreign",
-    "within_bounds",
-]
-
 import functools
 import itertools
 import math

@@ -5,8 +5,6 @@ distribution function at a true probability, called its rank, is uniform. One ra
 drawn from each release, since the parameters of one release are dependent.
 """
 
-__all__ = ["Coverage", "Ranks", "coverage"]
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Simultaneous bands for empirical distribution functions (ECDFs) of uniform values."""
 
-__all__ = ["EcdfBand", "ecdf_band"]
-
 import math
 from typing import NamedTuple
 

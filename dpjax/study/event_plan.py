@@ -5,8 +5,6 @@ random cells. One log is released. The error is the mean loss of log-likelihood 
 event of the other log, whose hidden paths are its own and summed out.
 """
 
-__all__ = ["event_outlooks"]
-
 from functools import partial
 from typing import Any
 

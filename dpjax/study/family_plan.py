@@ -4,8 +4,6 @@ Data are assumed to have the expected statistics of true parameters on a coarse 
 that the errors are due to privacy alone.
 """
 
-__all__ = ["family_outlooks"]
-
 import contextlib
 from collections.abc import Sequence
 from typing import Any

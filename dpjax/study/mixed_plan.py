@@ -6,8 +6,6 @@ least one sd within the bounds. All errors are those of tables in which leaves a
 bins of equal width, so that leaves can be compared with counts of numbers in bins.
 """
 
-__all__ = ["BINS", "MixedData", "leaf_outlooks"]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Expected errors of mechanisms, as `plan` returns them."""
 
-__all__ = ["NON_PRIVATE", "Outlook", "Plan"]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A repeat draws tables uniformly, unless a public guess of them is given, then re
 from them, and a release by each mechanism.
 """
 
-__all__ = ["plan"]
-
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tables and records simulated for a plan, and errors of tables learned from them."""
 
-__all__ = ["Simulated", "errors_of_each", "row_errors", "simulated"]
-
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

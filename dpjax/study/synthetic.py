@@ -1,7 +1,5 @@
 """Intervals from analyses of several synthetic tables."""
 
-__all__ = ["Combined", "combine_synthetic"]
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,16 +7,6 @@ two levels it is a Walsh coefficient. The marginal table over a group of variabl
 depends only on the $c_\gamma$ with $\gamma_i = 0$ for all variables outside the group.
 """
 
-__all__ = [
-    "DownwardClosure",
-    "contrasts",
-    "denominators",
-    "from_coefficients",
-    "raise_total",
-    "supports",
-    "to_coefficients",
-]
-
 import functools
 import itertools
 import math

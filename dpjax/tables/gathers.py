@@ -3,16 +3,6 @@
 The number of operations in a compiled program does not grow with the number of lists.
 """
 
-__all__ = [
-    "Gather",
-    "add",
-    "agreeing_cells",
-    "log_add",
-    "marginals",
-    "place_of_cells",
-    "take",
-]
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

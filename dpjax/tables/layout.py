@@ -3,8 +3,6 @@
 With one vector, the size of a compiled program does not depend on the number of tables.
 """
 
-__all__ = ["TableLayout"]
-
 import contextlib
 import itertools
 import math

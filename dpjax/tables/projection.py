@@ -13,8 +13,6 @@ flat vector, so a compiled program grows with the widest table, not with the num
 tables.
 """
 
-__all__ = ["project"]
-
 from dataclasses import dataclass
 from functools import partial
 

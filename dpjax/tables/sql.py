@@ -1,7 +1,5 @@
 """SQL queries that count a table's rows for the measured tables of a network."""
 
-__all__ = ["sql"]
-
 from typing import Protocol, runtime_checkable
 
 from dpjax.tables.layout import maximal_groups

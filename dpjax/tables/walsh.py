@@ -3,8 +3,6 @@ r"""The Walsh-Hadamard transform of tables over binary variables, exact for inte
 Transforming a released table is post-processing and costs no privacy.
 """
 
-__all__ = ["inverse_walsh_hadamard", "walsh_hadamard"]
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -4,16 +4,6 @@ C is the largest $|\ln p(x|\theta) - \ln p(x'|\theta)|$ over records and paramet
 C' is the largest range of $\ln p(x|\theta)$ over θ. Both are exact or rounded up.
 """
 
-__all__ = [
-    "bernoulli_constant",
-    "lemma_2",
-    "linear_regression_constant",
-    "network_constant",
-    "posterior_sample_cost",
-    "row_constant",
-    "truncation",
-]
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -5,16 +5,6 @@ of a table of variables with $r_i$ levels. Common marginals of tables stay equal
 is large enough, readers who do not know n cannot see that the tables are noisy.
 """
 
-__all__ = [
-    "Stealth",
-    "calibrated_increment",
-    "closure_of",
-    "corollary_3",
-    "paper_increment",
-    "stealth",
-    "stealth_probability",
-]
-
 import functools
 import itertools
 import math

@@ -5,15 +5,6 @@ resulting (0, δ)-bound is almost always vacuous, as `theorem_4` reports. It is 
 only: it assumes exact arithmetic, and no ledger is charged.
 """
 
-__all__ = [
-    "Theorem4",
-    "beta_constant",
-    "beta_likelihood_ratio",
-    "beta_mass",
-    "lemma_3",
-    "theorem_4",
-]
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

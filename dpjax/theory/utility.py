@@ -1,15 +1,5 @@
 """Error bounds of the algorithms of Zhang et al. (AAAI-16), printed and corrected."""
 
-__all__ = [
-    "CellNoise",
-    "lemma_4",
-    "proposition_1",
-    "remark_1",
-    "table_1",
-    "theorem_1",
-    "theorem_3",
-]
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The arguments of `dpjax audit`."""
 
-__all__ = ["add"]
-
 from dpjax.cli.arguments.choices import AUDITED
 
 

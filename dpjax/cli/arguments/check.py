@@ -1,7 +1,5 @@
 """The arguments of `dpjax check`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax check` and its options among the subparsers `commands`."""

@@ -3,8 +3,6 @@
 A test compares them with the registries.
 """
 
-__all__ = ["ADJACENCIES", "AUDITED", "SWEPT", "models", "recipes"]
-
 import importlib.metadata
 
 ADJACENCIES = ("replace-one", "add-remove")

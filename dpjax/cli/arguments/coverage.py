@@ -1,7 +1,5 @@
 """The arguments of `dpjax coverage`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax coverage` and its options among the subparsers `commands`."""

@@ -1,7 +1,5 @@
 """The arguments of `dpjax demo`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax demo` and its options among the subparsers `commands`."""

@@ -1,7 +1,5 @@
 """The arguments of `dpjax learn`."""
 
-__all__ = ["add"]
-
 from dpjax.cli.arguments.parser import Parser
 from dpjax.cli.databases import DATABASE_HELP
 

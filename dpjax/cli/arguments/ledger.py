@@ -1,7 +1,5 @@
 """The arguments of `dpjax ledger`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax ledger` and its options among the subparsers `commands`."""

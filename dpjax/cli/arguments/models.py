@@ -1,7 +1,5 @@
 """The option `--model` of `dpjax release`, `dpjax plan` and `dpjax sweep`."""
 
-__all__ = ["LEAVES", "add_model_options", "add_models"]
-
 from collections.abc import Sequence
 
 from dpjax.cli.arguments.choices import models

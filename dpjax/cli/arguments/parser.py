@@ -1,7 +1,5 @@
 """The parser of all commands, and the options that several of them have."""
 
-__all__ = ["COMMON", "Parser"]
-
 import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn

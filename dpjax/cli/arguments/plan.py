@@ -1,7 +1,5 @@
 """The arguments of `dpjax plan`."""
 
-__all__ = ["add"]
-
 from dpjax.cli.arguments.choices import models, recipes
 from dpjax.cli.arguments.models import LEAVES, add_models
 

@@ -1,7 +1,5 @@
 """The arguments of `dpjax predict`."""
 
-__all__ = ["add"]
-
 import argparse
 
 

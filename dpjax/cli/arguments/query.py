@@ -1,7 +1,5 @@
 """The arguments of `dpjax query`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax query` and its options among the subparsers `commands`."""

@@ -1,7 +1,5 @@
 """The arguments of `dpjax release`."""
 
-__all__ = ["add"]
-
 from dpjax.cli.arguments.choices import recipes
 from dpjax.cli.arguments.models import add_model_options
 from dpjax.cli.arguments.parser import COMMON, Parser

@@ -1,7 +1,5 @@
 """The arguments of `dpjax report`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax report` and its options among the subparsers `commands`."""

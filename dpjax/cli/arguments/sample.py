@@ -1,7 +1,5 @@
 """The arguments of `dpjax sample`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax sample` and its options among the subparsers `commands`."""

@@ -1,7 +1,5 @@
 """The arguments of `dpjax schema`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax schema` and its options among the subparsers `commands`."""

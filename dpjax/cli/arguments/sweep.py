@@ -1,7 +1,5 @@
 """The arguments of `dpjax sweep`."""
 
-__all__ = ["add"]
-
 from dpjax.cli.arguments.choices import SWEPT
 from dpjax.cli.arguments.models import add_models
 from dpjax.cli.arguments.parser import Parser

@@ -1,7 +1,5 @@
 """The arguments of `dpjax synthesize`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax synthesize` and its options among the subparsers `commands`."""

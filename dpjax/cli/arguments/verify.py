@@ -1,7 +1,5 @@
 """The arguments of `dpjax verify`."""
 
-__all__ = ["add"]
-
 
 def add(commands) -> None:
     """Declare `dpjax verify` and its options among the subparsers `commands`."""

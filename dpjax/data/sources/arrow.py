@@ -1,7 +1,5 @@
 """The optional package pyarrow, which only this module imports."""
 
-__all__ = ["csv", "parquet", "pyarrow"]
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Columns of Arrow, and columns of integers, as distinct values and their places."""
 
-__all__ = ["NO_CELLS", "Column", "dense", "from_arrow", "is_arrow"]
-
 from typing import Any, NamedTuple
 
 import numpy as np

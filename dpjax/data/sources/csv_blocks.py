@@ -4,8 +4,6 @@ A record ends at a line break outside quotes, as in Python's `csv` module with
 `strict=True`. A parser that gets whole records cannot cut a record.
 """
 
-__all__ = ["LONGEST", "Block", "Malformed", "blocks"]
-
 from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import NamedTuple

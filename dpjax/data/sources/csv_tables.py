@@ -1,7 +1,5 @@
 """CSV files as tables of text, without inferred types."""
 
-__all__ = ["csv_names", "csv_tables"]
-
 import csv as standard
 import io
 import re

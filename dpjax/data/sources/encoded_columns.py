@@ -4,8 +4,6 @@ The kinds of `dpjax.data.categorical` decide which level a cell has. The level d
 only on the cell and on the variable.
 """
 
-__all__ = ["encode_column", "read_column", "read_numbers"]
-
 import contextlib
 import datetime
 import itertools

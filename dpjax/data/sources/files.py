@@ -3,8 +3,6 @@
 Errors name the file, and the row group or row if it is known. They quote no content.
 """
 
-__all__ = ["BATCH", "UNREADABLE", "File", "is_table_file"]
-
 import contextlib
 import gzip
 import os

@@ -4,8 +4,6 @@ A column is handed over through Arrow where its type is fixed. A column of Pytho
 objects never is: Arrow would infer its type from all records.
 """
 
-__all__ = ["as_arrow", "categories_of", "is_inferred", "is_read_alike", "may_round"]
-
 import contextlib
 import math
 import re

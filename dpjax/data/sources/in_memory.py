@@ -1,18 +1,5 @@
 """Tables in memory, and the interface of a part of a source."""
 
-__all__ = [
-    "InMemoryTable",
-    "Part",
-    "Table",
-    "check_names",
-    "column_names",
-    "is_array",
-    "is_dataset",
-    "is_in_memory",
-    "is_query",
-    "is_stream",
-]
-
 import abc
 import os
 from collections import Counter

@@ -6,8 +6,6 @@ fraction or times, is read and encoded by dpjax. Text is grouped by its bytes, s
 collation may make different texts equal.
 """
 
-__all__ = ["Query", "as_query", "typed"]
-
 import contextlib
 import importlib
 import warnings

@@ -1,7 +1,5 @@
 """Division of any source of records into parts, which are read in order."""
 
-__all__ = ["parts"]
-
 import contextlib
 import os
 import pathlib

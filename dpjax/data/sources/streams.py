@@ -1,7 +1,5 @@
 """Tables that are handed over through Arrow in batches."""
 
-__all__ = ["NOT_READ", "Stream"]
-
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a ledger has spent, on what, and what it has left, as plain data."""
 
-__all__ = ["budget_of", "texts"]
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Elements of pages of HTML: files without scripts, images or links to load."""
 
-__all__ = ["LONGEST", "bars", "document", "listed", "paragraphs", "section", "table"]
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Probabilities of all pairs of levels under the posterior means of a network."""
 
-__all__ = ["Levels"]
-
 import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple

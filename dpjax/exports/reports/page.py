@@ -1,7 +1,5 @@
 """The HTML page of a report about a release."""
 
-__all__ = ["page_of"]
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """`quality`: how well synthetic records agree with the release they are drawn from."""
 
-__all__ = ["expected_difference", "quality"]
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The HTML page that compares synthetic records with a release."""
 
-__all__ = ["quality_page"]
-
 from collections.abc import Mapping
 from typing import Any
 

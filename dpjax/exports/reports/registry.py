@@ -1,7 +1,5 @@
 """An entry for the public registry of deployments of differential privacy."""
 
-__all__ = ["entry_of", "yaml_of"]
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`report`: what a release contains and promises, for people and for programs."""
 
-__all__ = ["Report", "report"]
-
 import csv
 import html
 import io

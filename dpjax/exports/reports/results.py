@@ -1,7 +1,5 @@
 """Tables of results with intervals, for reports."""
 
-__all__ = ["Results", "results_of"]
-
 import itertools
 import math
 from statistics import NormalDist

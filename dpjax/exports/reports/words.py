@@ -1,15 +1,5 @@
 """What is published, and how it is protected, in sentences for all readers."""
 
-__all__ = [
-    "CHANCES",
-    "few_names",
-    "implied_by",
-    "mechanism_in_words",
-    "most_after",
-    "promises",
-    "what_in_words",
-]
-
 import decimal
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Bits, splits and folds use different nonces, so that no bit drawn from a key is 
 a key derived from it.
 """
 
-__all__ = ["CHACHA20", "block", "map_rows", "release_key"]
-
 import math
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Functions of rows of random words, computed where an accelerator draws the words."""
 
-__all__ = ["LEAST_WORDS", "mapped_rows"]
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ It is faster than JAX's default implementation. With `jax_threefry_partitionable
 is the default, every function of `jax.random` returns the same bits for both.
 """
 
-__all__ = ["UNROLLED_THREEFRY", "map_rows", "study_key"]
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Distribution of tables near an estimate, from the expected information of logits."""
 
-__all__ = ["NormalEstimate", "StickBreaking", "covariance"]
-
 import abc
 from collections.abc import Callable
 from functools import partial

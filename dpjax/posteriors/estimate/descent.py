@@ -1,7 +1,5 @@
 """Gradient descent with expectations over a low-discrepancy sequence."""
 
-__all__ = ["descend", "multipliers", "normal_nodes"]
-
 from typing import Any, cast
 
 import jax

@@ -12,8 +12,6 @@ Each row of a probability table is the softmax of logits. The fit has three step
    posterior mean if there is no noise.
 """
 
-__all__ = ["Fit", "Problem", "fit"]
-
 from functools import partial
 from typing import NamedTuple
 

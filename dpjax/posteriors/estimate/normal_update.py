@@ -1,7 +1,5 @@
 """Normal approximation of what noisy numbers say about some parameters."""
 
-__all__ = ["NormalUpdate", "normal_update", "posterior_noise"]
-
 from typing import NamedTuple
 
 import jax.numpy as jnp

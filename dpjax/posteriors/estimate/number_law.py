@@ -5,13 +5,6 @@ sum, and as normal if $\lambda$ is large, by a closed form of the convolution wi
 Laplace distribution. In between, the two log-densities are interpolated smoothly.
 """
 
-__all__ = [
-    "LEAST_NOISE",
-    "laplace_variance",
-    "normal_log_prob",
-    "number_log_prob",
-]
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,16 +1,5 @@
 """Approximate posterior means of a network's tables, for networks of any size."""
 
-__all__ = [
-    "PointEstimate",
-    "check_estimate",
-    "consistent_counts",
-    "is_slow",
-    "number_of",
-    "numbers_of",
-    "point_estimate",
-    "point_estimate_of",
-]
-
 import math
 from functools import partial
 

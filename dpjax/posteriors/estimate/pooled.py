@@ -1,7 +1,5 @@
 """Point estimates from several releases, of one table of records or of several."""
 
-__all__ = ["PooledEstimate", "pooled_estimate"]
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

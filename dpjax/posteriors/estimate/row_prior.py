@@ -3,8 +3,6 @@
 A prior may have unknown parameters, which are further coordinates of a fit.
 """
 
-__all__ = ["FixedPrior", "LogLinearPrior", "RowPrior"]
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ and for each of its variables, the noisy numbers of records with each level in t
 tables, averaged with weights inverse to the variances of the noise.
 """
 
-__all__ = ["SeparateTables", "check_separate_tables", "separate_tables"]
-
 import dataclasses
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Numbers of records with one level of a variable, which several tables have."""
 
-__all__ = ["TableLevels"]
-
 from dataclasses import dataclass
 from functools import lru_cache, partial
 

@@ -9,8 +9,6 @@ $$I_t(a, b) = I_t(a + 1, b - 1)
   + \frac{Γ(a + b)}{Γ(a + 1) Γ(b)} t^a (1 - t)^{b - 1}.$$
 """
 
-__all__ = ["CellLaw", "cell_law"]
-
 import math
 
 import equinox as eqx

@@ -1,12 +1,5 @@
 """Posteriors of one-parameter families, given noisy sums of clipped records."""
 
-__all__ = [
-    "ClippedPosterior",
-    "check_all_clipped",
-    "check_clipped",
-    "clipped_posterior",
-]
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,8 +17,11 @@ from dpjax.data.records import as_records
 from dpjax.data.sources import Table
 from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily
-from dpjax.families.conjugate_base import ConjugatePosterior, probability
-from dpjax.posteriors.base import FamilyPosterior
+from dpjax.families.conjugate_base import (
+    ConjugatePosterior,
+    FamilyPosterior,
+    probability,
+)
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
 from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.several import Tables, cost_of, differing, tables_of

@@ -1,7 +1,5 @@
 """The stars of a network, and the places of their cells in its layout."""
 
-__all__ = ["Component", "cells_of", "stars"]
-
 from collections import defaultdict
 from dataclasses import dataclass
 

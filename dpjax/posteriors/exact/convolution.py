@@ -4,8 +4,6 @@ The last axis of arrays is for rows, which are computed in parallel; positions a
 earlier axes. Fourier transforms would lose relative accuracy in the tails.
 """
 
-__all__ = ["take", "valid"]
-
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int

@@ -1,7 +1,5 @@
 """Negative binomial and Poisson log-probabilities, accurate also in float32."""
 
-__all__ = ["negative_binomial", "poisson", "stirling_error"]
-
 import math
 
 import jax.numpy as jnp

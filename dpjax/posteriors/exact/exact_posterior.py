@@ -1,14 +1,5 @@
 """Exact noise-aware posteriors of networks that consist of stars."""
 
-__all__ = [
-    "ExactPosterior",
-    "Inferred",
-    "SummedPosterior",
-    "check_exact",
-    "exact_posterior",
-    "sums_of",
-]
-
 import abc
 import operator
 from functools import partial

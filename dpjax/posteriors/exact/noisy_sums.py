@@ -6,8 +6,6 @@ With the Fourier transform of the noise, it gives the likelihood of the released
 numbers.
 """
 
-__all__ = ["NoisySum", "log_likelihood"]
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Exact noise-aware posteriors for Bernoulli and categorical families."""
 
-__all__ = ["ProportionsPosterior", "check_proportions", "proportions_posterior"]
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,9 +12,8 @@ from dpjax._types import Key
 from dpjax.data.sources import Table
 from dpjax.distributions.gamma_draws import draw_dirichlet
 from dpjax.families import BetaParameters, DirichletParameters, Family
-from dpjax.families.conjugate_base import probability
+from dpjax.families.conjugate_base import FamilyPosterior, probability
 from dpjax.families.log_densities import dirichlet_log_density
-from dpjax.posteriors.base import FamilyPosterior
 from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.rows import RowLaws
 from dpjax.posteriors.exact.star import StarLaw, infer

@@ -13,19 +13,6 @@ probabilities are given, Poisson counts replace the negative binomial counts. Th
 of a star's hub are a row too, whose weights include the likelihoods of the leaves.
 """
 
-__all__ = [
-    "RowLaws",
-    "Rows",
-    "count_weights",
-    "draw_place",
-    "draw_rows",
-    "even_tilt",
-    "others",
-    "quotient",
-    "totals",
-    "window_weights",
-]
-
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr

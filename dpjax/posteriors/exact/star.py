@@ -9,8 +9,6 @@ the density of the noise, a is a level of the hub, and v is a leaf. Each factor
 P(s_va | m_a) is a convolution (see `rows`), and so is the sum over m.
 """
 
-__all__ = ["StarLaw", "guess_hub", "infer"]
-
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr

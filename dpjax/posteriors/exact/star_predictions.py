@@ -1,7 +1,5 @@
 """Predictions of records from the exact posterior of a network of stars."""
 
-__all__ = ["log_likelihood", "predict"]
-
 from functools import partial
 
 import jax

@@ -1,14 +1,5 @@
 """Sums over the hidden counts of a network of stars, and the resulting posteriors."""
 
-__all__ = [
-    "InferredStars",
-    "StarSums",
-    "marginal",
-    "quantiles",
-    "rank_in",
-]
-
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp

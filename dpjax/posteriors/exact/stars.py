@@ -15,8 +15,6 @@ The first bound suits strong priors. For counts far above the noise, only the se
 near the density. Without the prior's factor, both are log-concave in m.
 """
 
-__all__ = ["Leaves", "Star", "cell_tails"]
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp

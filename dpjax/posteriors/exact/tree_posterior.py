@@ -1,7 +1,5 @@
 """Exact noise-aware posteriors of small trees of binary variables."""
 
-__all__ = ["TreePosterior", "check_tree", "tree_posterior"]
-
 import equinox as eqx
 import jax
 import numpy as np

@@ -1,7 +1,5 @@
 """Sums over the hidden counts of trees, and the resulting posterior distributions."""
 
-__all__ = ["TreeSums"]
-
 import bisect
 from functools import partial
 

@@ -13,8 +13,6 @@ count, there are n³ terms. Distributions given a total are normalised in logs. 
 scaled by its largest value, and `missed` bounds the values of g that underflow.
 """
 
-__all__ = ["Branch", "Table", "Tree", "TreeLaw", "grow", "infer_tree"]
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,15 +1,5 @@
 """Windows of hidden counts, which are widened until they omit little posterior mass."""
 
-__all__ = [
-    "SHARES",
-    "TooExpensive",
-    "Windows",
-    "first_windows",
-    "fit_windows",
-    "widen",
-    "widen_windows",
-]
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Posterior distributions that are represented by draws of Markov chains."""
 
-__all__ = ["ChainDiagnostics", "ChainPosterior", "ChainSampler"]
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

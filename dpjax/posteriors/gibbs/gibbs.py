@@ -1,7 +1,5 @@
 """Gibbs sampling of the tables and hidden records, given a network's release."""
 
-__all__ = ["check_gibbs", "gibbs_posterior"]
-
 import contextlib
 from functools import partial
 

@@ -5,17 +5,6 @@ a record's contribution to the statistic, and the likelihood of a release given 
 statistic.
 """
 
-__all__ = [
-    "LatentRecords",
-    "SweepInfo",
-    "check_capacity",
-    "check_proposals",
-    "gibbs_start",
-    "gibbs_step",
-    "highest_total",
-    "law_scale",
-]
-
 import contextlib
 
 import equinox as eqx

@@ -4,8 +4,6 @@ The model suits large data sets: unlike a Gibbs sweep, a step has a cost that do
 depend on the number of records.
 """
 
-__all__ = ["check_normal", "normal_model", "normal_posterior"]
-
 import itertools
 import math
 from collections.abc import Callable

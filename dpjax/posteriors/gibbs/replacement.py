@@ -5,8 +5,6 @@ CPU decides in that order. An accelerator decides for all records at once, as if
 known of the earlier decisions were right, and again until no decision changes.
 """
 
-__all__ = ["contributions", "log_law", "over_blocks", "replace_records"]
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Default priors with unknown hyperparameters."""
 
-__all__ = ["DefaultPrior"]
-
 from typing import Any
 
 import equinox as eqx

@@ -4,8 +4,6 @@ The total is the sum of the sufficient statistics of all records, which is hidde
 noise. Markov chains draw the exact total, with the parameters integrated out.
 """
 
-__all__ = ["NoiseAwareFamilyPosterior", "family_posterior"]
-
 from collections.abc import Sequence
 from typing import Any
 

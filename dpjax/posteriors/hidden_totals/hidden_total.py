@@ -5,8 +5,6 @@ one level to another. If a family has coordinates without limits for its totals,
 changes all of them.
 """
 
-__all__ = ["HiddenTotal", "Noisy", "nearest"]
-
 from functools import partial
 from typing import Any
 

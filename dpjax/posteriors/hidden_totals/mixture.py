@@ -1,7 +1,5 @@
 """Mixtures of conjugate posteriors, one for each draw of Markov chains."""
 
-__all__ = ["ConjugateMixture"]
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,12 +18,12 @@ from dpjax._types import Key
 from dpjax.families import Family
 from dpjax.families.conjugate_base import (
     ConjugatePosterior,
+    FamilyPosterior,
     Values,
     host,
     probability,
 )
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
-from dpjax.posteriors.base import FamilyPosterior
 
 _MOST_COMPONENTS = 1000  # most components of a mixture, for its quantiles
 

@@ -4,8 +4,6 @@ A proposal follows the gradient of the log-density for a number of steps, so tha
 over hundreds of numbers that depend on each other need few sweeps.
 """
 
-__all__ = ["moment_walks"]
-
 from typing import NamedTuple
 
 import jax

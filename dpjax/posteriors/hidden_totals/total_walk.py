@@ -3,8 +3,6 @@
 The parameters of the family are integrated out.
 """
 
-__all__ = ["all_walks", "check_family", "infer", "refuse_few"]
-
 from typing import Any, NamedTuple
 
 import equinox as eqx

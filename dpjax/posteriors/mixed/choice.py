@@ -1,7 +1,5 @@
 """The noise-aware method of inference for networks with numeric leaves."""
 
-__all__ = ["mixed_posterior"]
-
 from typing import Any
 
 from dpjax._checks import whole

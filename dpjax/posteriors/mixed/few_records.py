@@ -7,8 +7,6 @@ numbers: for no record directly, for one record by a sum over a grid of z, and f
 by importance sampling, from a t-distribution with the moments of the chains.
 """
 
-__all__ = ["with_few_records"]
-
 from typing import Any
 
 import jax

@@ -3,8 +3,6 @@
 All rows of all leaves share one compiled program, in the scale of the bounds.
 """
 
-__all__ = ["USUAL", "LeafPosterior", "NumbersWithNoise", "leaf_posteriors"]
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Releases and priors of the parts of a network with numeric leaves."""
 
-__all__ = ["counts_of", "is_mixed", "network_of", "posterior_of_parts"]
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

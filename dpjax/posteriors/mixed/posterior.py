@@ -1,7 +1,5 @@
 """The posterior of a network with numeric leaves, and its predictions."""
 
-__all__ = ["MixedPosterior"]
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Markov random fields, whose interactions are those of given marginal tables."""
 
-__all__ = ["RandomField", "field_of", "network_of"]
-
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial

@@ -16,13 +16,6 @@ they have less volume for a larger n. The posterior of the parameters given n is
 given the estimate, moved with its mode, to first order.
 """
 
-__all__ = [
-    "FieldFit",
-    "FieldModel",
-    "FieldProblem",
-    "fit_field",
-]
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What released numbers say about the sums of a random field's features, linearly."""
 
-__all__ = ["estimate_of_number", "noise_of", "numbers_of_features"]
-
 from functools import partial
 
 import jax

@@ -1,7 +1,5 @@
 """Posteriors of records' distributions, given marginal tables without a network."""
 
-__all__ = ["FieldPosterior", "check_field", "field_posterior"]
-
 from functools import partial
 from typing import Any
 

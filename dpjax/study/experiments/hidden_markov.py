@@ -1,7 +1,5 @@
 """Experiment for sweeps: prediction of held-out cells of an event log."""
 
-__all__ = ["CellLearner", "HiddenMarkovExperiment", "HiddenMarkovTrial"]
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

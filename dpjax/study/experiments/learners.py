@@ -1,16 +1,5 @@
 """The base class of experiments, and simulated mechanisms that estimate tables."""
 
-__all__ = [
-    "Experiment",
-    "ReleasedTables",
-    "SampledTables",
-    "TableLearner",
-    "of_recipe",
-    "refuse_unprepared",
-    "repeated",
-    "stacked",
-]
-
 import abc
 from collections.abc import Sequence
 from typing import Any

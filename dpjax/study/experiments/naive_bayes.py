@@ -4,13 +4,6 @@ One matrix product counts the records for all repeats of a block, and one predic
 all mechanisms, budgets and repeats.
 """
 
-__all__ = [
-    "NaiveBayesExperiment",
-    "NaiveBayesTrial",
-    "is_binary_naive_bayes",
-    "joint_weights",
-]
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Experiment for sweeps: learning of a Bayesian network's tables."""
 
-__all__ = ["NetworkExperiment", "NetworkTrial"]
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

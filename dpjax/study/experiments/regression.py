@@ -1,13 +1,5 @@
 """Experiment for sweeps: prediction by linear regression."""
 
-__all__ = [
-    "RegressionExperiment",
-    "RegressionTrial",
-    "ReleasedWeights",
-    "SampledWeights",
-    "WeightLearner",
-]
-
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Random splits of records into training and held-out records of fixed numbers."""
 
-__all__ = ["check_sizes", "split", "training_mask"]
-
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax

@@ -5,15 +5,6 @@ with its number and a digest. Blocks are only appended; an incomplete last block
 dropped when the file is read.
 """
 
-__all__ = [
-    "Checkpoint",
-    "Leaf",
-    "arrays_in",
-    "blocks_in",
-    "fingerprint",
-    "recorded_block",
-]
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Functions that are told apart by the values which they take from outside."""
 
-__all__ = ["with_values"]
-
 import contextlib
 import dis
 import functools

@@ -4,8 +4,6 @@ The key of a combination depends on the names of its data set and mechanism, the
 of its ε and the number of its repeat, and not on its place in the grid.
 """
 
-__all__ = ["Grid"]
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

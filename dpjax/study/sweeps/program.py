@@ -4,15 +4,6 @@ All blocks have one shape, for any number of repeats, devices or processes, so t
 their floats are the same.
 """
 
-__all__ = [
-    "Experiment",
-    "Inputs",
-    "Prepare",
-    "block_program",
-    "output_names",
-    "output_of",
-]
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of a sweep: arrays with named axes, and their conversion to tables."""
 
-__all__ = ["SweepResult"]
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Execution of a sweep: the blocks to compute, their devices, and the checkpoint."""
 
-__all__ = ["Run"]
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """`sweep`: repeat an experiment over data sets, mechanisms and budgets."""
 
-__all__ = ["sweep"]
-
 import math
 import os
 from collections import Counter

@@ -4,8 +4,6 @@ Counts are 32-bit on a device, with 64-bit sums on the host. Devices exchange co
 not records.
 """
 
-__all__ = ["Total", "count_batches", "count_sharded", "sum_batches"]
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

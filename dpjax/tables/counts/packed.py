@@ -3,18 +3,6 @@
 They take an eighth of the memory of records with one byte for each level.
 """
 
-__all__ = [
-    "PackedRecords",
-    "check_packed",
-    "chunks_of",
-    "is_packed",
-    "odd_parities",
-    "pack",
-    "padded",
-    "parities",
-    "unpacked",
-]
-
 import itertools
 from functools import partial
 from typing import TypeGuard

@@ -1,7 +1,5 @@
 """Plans of the subsets of bit planes to count for the tables of a layout."""
 
-__all__ = ["MOST_BITS", "Plan", "planned"]
-
 import functools
 import itertools
 from dataclasses import dataclass

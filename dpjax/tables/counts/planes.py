@@ -4,14 +4,6 @@ A plane holds one bit of every record, 32 in a word, so that one vector instruct
 counts hundreds of records. All functions are for use in compiled programs.
 """
 
-__all__ = [
-    "Chunks",
-    "chunks_of_records",
-    "over_chunks",
-    "popcounts",
-    "tables_of",
-]
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exact counting of records into contingency tables on a device, in 32-bit integers."""
 
-__all__ = ["check_records", "count"]
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

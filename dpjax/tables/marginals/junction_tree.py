@@ -4,8 +4,6 @@ A junction tree is a forest of cliques in which any two tables with a common var
 are connected by a path of cliques that all contain it.
 """
 
-__all__ = ["JunctionTree"]
-
 import itertools
 import math
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ indices from the host. A compiled program grows with the depth of the tree, not 
 number of tables.
 """
 
-__all__ = ["expected_tables", "log_partition", "log_tables"]
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
