@@ -3,7 +3,7 @@ r"""The Walsh-Hadamard transform of tables over binary variables, exact for inte
 Transforming a released table is post-processing and costs no privacy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -18,9 +18,6 @@ from dpjax._types import Flat
 _MOST_AT_ONCE = 1 << 20  # cells; longer tables are transformed in parts that fit caches
 
 _EXACT = lax.Precision.HIGHEST  # the default is inexact beyond 2048
-
-# The sum or, if the sign is -1, the difference of two arrays, or a half of it.
-Level = Callable[[Array, Array, Array | int], Array]
 
 
 def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
@@ -45,20 +42,7 @@ def walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
             dtype is not int32, int64, float32 or float64.
     """
     _check(table)
-    return _transform(table, _signed_sum)
-
-
-def inverse_walsh_hadamard(table: Shaped[Array, "..."]) -> Flat:
-    r"""Compute $t_x = 2^{-k} \sum_\gamma (-1)^{\langle\gamma,x\rangle} c_\gamma$.
-
-    This is the table t whose $2^k$ Walsh coefficients c are the argument. The result is
-    exact if it is within the bounds of `walsh_hadamard`. Integers must be the transform
-    of a table of integers; convert others, such as noisy coefficients, to floats first.
-
-    Shapes, dtypes and errors are those of `walsh_hadamard`.
-    """
-    _check(table)
-    return _transform(table, _half_of_signed_sum)
+    return _transform(table)
 
 
 def _check(table: Array) -> None:
@@ -76,33 +60,33 @@ def _check(table: Array) -> None:
         )
 
 
-@partial(jax.jit, static_argnums=1)
-def _transform(table: Flat, level: Level) -> Flat:
-    return by_platform(partial(transform_in, level=level), table, on_tpu=TPU)
+@jax.jit
+def _transform(table: Flat) -> Flat:
+    return by_platform(transform_in, table, on_tpu=TPU)
 
 
-def transform_in(sizes: Sizes, table: Flat, level: Level) -> Flat:
+def transform_in(sizes: Sizes, table: Flat) -> Flat:
     """Transform a table; if it is long, first within its rows and then across them.
 
     An accelerator transforms it at once, with few passes.
     """
     length = table.shape[-1]
     if sizes.whole:
-        return _at_once(table, level, sizes.repeats_sums)
+        return _at_once(table, sizes.repeats_sums)
     if length <= _MOST_AT_ONCE:
-        return _levels(table, level, 1, length)
-    within = partial(_levels, level=level, stride=1, size=_MOST_AT_ONCE)
+        return _levels(table, 1, length)
+    within = partial(_levels, stride=1, size=_MOST_AT_ONCE)
     rows = lax.map(within, table.reshape(-1, _MOST_AT_ONCE))
     height = length // _MOST_AT_ONCE
-    return _across(rows.reshape(-1, height, _MOST_AT_ONCE), level).reshape(table.shape)
+    return _across(rows.reshape(-1, height, _MOST_AT_ONCE)).reshape(table.shape)
 
 
-def _at_once(table: Array, level: Level, repeats_sums: bool) -> Array:
+def _at_once(table: Array, repeats_sums: bool) -> Array:
     """Transform several bits of the index in each pass over the whole table.
 
     The first bits become the last ones, so that all are in order at the end.
     """
-    shape, by_product = table.shape, _has_product(table, level)
+    shape, by_product = table.shape, _is_float(table)
     bits, most = shape[-1].bit_length() - 1, 7 if by_product else 6
     passes = -(-bits // most)
     for width in ((bits + i) // passes for i in range(passes)):
@@ -111,17 +95,15 @@ def _at_once(table: Array, level: Level, repeats_sums: bool) -> Array:
             matrix = _hadamard(1 << width, table.dtype)
             table = jnp.einsum("bim,ij->bmj", table, matrix, precision=_EXACT)
         elif repeats_sums:
-            table = _each_alone(table, level)
+            table = _each_alone(table)
         else:
             parts = [lax.index_in_dim(table, i, 1, False) for i in range(1 << width)]
             # Without the barrier, each output of the next pass computes this one.
-            table = lax.optimization_barrier(
-                jnp.stack(_butterfly(parts, level), axis=-1)
-            )
+            table = lax.optimization_barrier(jnp.stack(_butterfly(parts), axis=-1))
     return table.reshape(shape)
 
 
-def _each_alone(table: Real[Array, "b w m"], level: Level) -> Real[Array, "b m w"]:
+def _each_alone(table: Real[Array, "b w m"]) -> Real[Array, "b m w"]:
     """Transform the middle axis in one kernel, which computes each result alone.
 
     The signs come from a number of each result. XLA would write a short vector of signs
@@ -134,48 +116,40 @@ def _each_alone(table: Real[Array, "b w m"], level: Level) -> Real[Array, "b m w
     for bit in range(width.bit_length() - 1):
         sign = 1 - 2 * ((results >> np.uint32(bit)) & 1).astype(table.dtype)
         pairs = sums.reshape(batch, -1, 2, rest, width)
-        sums = level(pairs[:, :, 0], pairs[:, :, 1], sign)
+        sums = pairs[:, :, 0] + sign * pairs[:, :, 1]
     return sums[:, 0]
 
 
-def _across(rows: Real[Array, "b h w"], level: Level) -> Real[Array, "b h w"]:
+def _across(rows: Real[Array, "b h w"]) -> Real[Array, "b h w"]:
     """Transform along the middle axis, in place, by blocks of columns."""
     _, height, width = rows.shape
     columns = width // height
 
     def step(i, rows):
         block = lax.dynamic_slice_in_dim(rows, i * columns, columns, axis=2)
-        block = _levels(block, level, columns, height)
+        block = _levels(block, columns, height)
         return lax.dynamic_update_slice_in_dim(rows, block, i * columns, axis=2)
 
     return lax.fori_loop(0, height, step, rows)
 
 
-def _levels(table: Array, level: Level, stride: int, size: int) -> Array:
+def _levels(table: Array, stride: int, size: int) -> Array:
     """Transform each sequence of `size` cells that are `stride` apart.
 
     Each pass combines four cells. XLA computes every output from all inputs of a pass,
-    so combining eight would be slower.
+    so combining eight would be slower. Matrix products are twice as fast for floats.
     """
     shape = table.shape
-    if stride == 1 and _has_product(table, level):
+    if stride == 1 and _is_float(table):
         stride = min(size, 32)
         table, size = _product(table, stride), size // stride
     while size > 1:
         radix = min(size, 4)
         table = table.reshape(-1, radix, stride)
         parts = [lax.index_in_dim(table, i, 1, keepdims=False) for i in range(radix)]
-        table = jnp.stack(_butterfly(parts, level), axis=1)
+        table = jnp.stack(_butterfly(parts), axis=1)
         stride, size = stride * radix, size // radix
     return table.reshape(shape)
-
-
-def _has_product(table: Array, level: Level) -> bool:
-    """Whether matrix products are used, which are twice as fast for floats.
-
-    They are not used for the inverse, whose partial sums may exceed the bound.
-    """
-    return level is _signed_sum and _is_float(table)
 
 
 def _product(table: Array, size: int) -> Array:
@@ -190,26 +164,13 @@ def _hadamard(size: int, dtype: DTypeLike) -> Array:
     return jnp.asarray(1.0 - 2.0 * odd, dtype)
 
 
-def _butterfly(parts: Sequence[Array], level: Level) -> Sequence[Array]:
+def _butterfly(parts: Sequence[Array]) -> Sequence[Array]:
     """Transform a few arrays as if each were one cell."""
     if len(parts) == 1:
         return parts
     half = len(parts) // 2
-    low, high = _butterfly(parts[:half], level), _butterfly(parts[half:], level)
-    return [
-        level(a, b, sign) for sign in (1, -1) for a, b in zip(low, high, strict=True)
-    ]
-
-
-def _signed_sum(a: Array, b: Array, sign: Array | int) -> Array:
-    return a + sign * b
-
-
-def _half_of_signed_sum(a: Array, b: Array, sign: Array | int) -> Array:
-    if _is_float(a):
-        return (a + sign * b) / 2
-    # In a transform `a` and `b` are both even or both odd; a + b could overflow.
-    return (a >> 1) - ((-sign * b) >> 1)
+    low, high = _butterfly(parts[:half]), _butterfly(parts[half:])
+    return [a + sign * b for sign in (1, -1) for a, b in zip(low, high, strict=True)]
 
 
 def _is_float(array: Array) -> bool:
