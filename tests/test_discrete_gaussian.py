@@ -14,7 +14,7 @@ import pytest
 
 import dpjax as dp
 from dpjax.mechanisms import DiscreteGaussian
-from dpjax.noise import discrete_gaussian, gaussian_tables
+from dpjax.noise import discrete_gaussian, gaussian_tables, tables
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.keys import study_key
 from dpjax.noise.keys.chacha import CHACHA20
@@ -138,13 +138,13 @@ def test_flat_tails_do_not_certify():
     half = [((x << bits) + whole // 2) // whole for x in [*inner, tail]]
     weights = [*half[::-1], most - 2 * sum(half), *half]
     thresholds, aliases = gaussian_tables._columns(weights, 1 << 7)
-    limbs = gaussian_tables._to_limbs(thresholds)
+    limbs = tables.to_limbs(thresholds)
     table = gaussian_tables.Table(
         lead=limbs[:, 0],
         rest=limbs[:, 1:],
         alias=np.array(aliases, np.int32) - edge,
         edge=np.asarray(edge, np.int32),
-        onwards=gaussian_tables._to_limbs([steps])[0],
+        onwards=tables.to_limbs([steps])[0],
     )
     with pytest.raises(ValueError, match="must keep Rényi divergences"):
         gaussian_tables.certify(table, FEW)

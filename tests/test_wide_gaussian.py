@@ -14,7 +14,7 @@ from scipy import stats
 import dpjax as dp
 from dpjax.mechanisms import DiscreteGaussian, WideGaussian
 from dpjax.mechanisms.recipes import Auto, Gaussian, noise_for
-from dpjax.noise import GaussianLaw, LaplaceLaw, wide_gaussian
+from dpjax.noise import GaussianLaw, LaplaceLaw, exact_choice, wide_gaussian
 from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.noise.exact_choice import system_bits
 from dpjax.noise.keys import study_key
@@ -67,8 +67,8 @@ def coin(choose):
 def test_integers_below_a_limit_are_equally_likely():
     for limit in (1, 2, 5, 8):
         found = enumerated(
-            lambda choose, n=limit: wide_gaussian._below(
-                n, lambda k: choose([2.0**-k] * 2**k)
+            lambda choose, n=limit: exact_choice.drawn_below(
+                lambda k: choose([2.0**-k] * 2**k), n
             )
         )
         assert set(found) == set(range(limit))
@@ -78,8 +78,8 @@ def test_integers_below_a_limit_are_equally_likely():
 @pytest.mark.parametrize("rate", ["0", "1/3", "1", "5/2"])
 def test_a_coin_falls_with_the_exact_probability(rate, monkeypatch):
     def run(choose):
-        below = lambda limit, bits: choose([1 / limit] * limit)  # noqa: E731
-        monkeypatch.setattr(wide_gaussian, "_below", below)
+        below = lambda bits, limit: choose([1 / limit] * limit)  # noqa: E731
+        monkeypatch.setattr(wide_gaussian, "drawn_below", below)
         return wide_gaussian._decays(Fraction(rate), system_bits)
 
     found = enumerated(run, 1e-5)
@@ -90,8 +90,8 @@ def test_a_coin_falls_with_the_exact_probability(rate, monkeypatch):
 @pytest.mark.slow
 def test_candidates_have_a_discrete_laplace_distribution(monkeypatch):
     def run(choose):
-        below = lambda limit, bits: choose([1 / limit] * limit)  # noqa: E731
-        monkeypatch.setattr(wide_gaussian, "_below", below)
+        below = lambda bits, limit: choose([1 / limit] * limit)  # noqa: E731
+        monkeypatch.setattr(wide_gaussian, "drawn_below", below)
         monkeypatch.setattr(wide_gaussian, "_decays", coin(choose))
         return wide_gaussian._laplace(3, lambda k: choose([2.0**-k] * 2**k))
 

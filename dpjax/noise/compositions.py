@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from dpjax.noise.exact_choice import Bits
+from dpjax.noise.exact_choice import Bits, drawn_below
 
 Below = Callable[[int], int]
 """A function from k to a uniform integer from 0 to k - 1."""
@@ -22,14 +22,7 @@ Newton = tuple[int, ...]
 
 def below_from(bits: Bits) -> Below:
     """Return a function that draws uniform integers below a bound from random bits."""
-    return functools.partial(_below, bits)
-
-
-def _below(bits: Bits, bound: int) -> int:
-    width = (bound - 1).bit_length()
-    while (drawn := bits(width) if width else 0) >= bound:
-        pass
-    return drawn
+    return functools.partial(drawn_below, bits)
 
 
 def pick(weights: Iterable[int], below: Below) -> int:

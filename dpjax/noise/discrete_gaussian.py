@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, Float, Int32, Real, UInt32
 
 from dpjax._types import Key, Scalars
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.noise.gaussian_tables import LIMBS, Table
+from dpjax.noise.gaussian_tables import Table
 from dpjax.noise.pending import OVERFLOW, TIE, at, completed, in_blocks
+from dpjax.noise.tables import LIMBS
 
 _TERMS = 3  # of a theta function, whose next term is below 1e-19
 

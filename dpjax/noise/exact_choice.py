@@ -37,6 +37,14 @@ def system_bits(k: int) -> int:
     return secrets.randbits(k)
 
 
+def drawn_below(bits: Bits, bound: int) -> int:
+    """Draw a uniform integer from 0 to bound - 1."""
+    width = (bound - 1).bit_length()
+    while (drawn := bits(width) if width else 0) >= bound:
+        pass
+    return drawn
+
+
 def choose(bounds_at: Callable[[int], Bounds], bits: Bits) -> int:
     r"""Draw an index $j$ with probability $w_j / \sum_i w_i$, exactly.
 

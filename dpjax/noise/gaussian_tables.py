@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Int32, UInt32
 
-from dpjax.noise.tables import exp_lower_bound
+from dpjax.noise.tables import LIMBS, exp_lower_bound, from_limbs, to_limbs
 
 SHORTEST, LONGEST = Fraction(1, 2**25), Fraction(2)  # certified range of rho / Δ²
-LIMBS = 4  # 32-bit words of a weight, most significant first
 BITS = 32 * LIMBS
 MARGIN = Fraction(1, 2**20)  # share of the rate that pays for tails and rounding
 _DEVIATIONS = 7  # standard deviations at which the tails begin
@@ -95,13 +94,13 @@ def build(rate: Fraction, columns: int | None = None) -> Table:
     half = [((x << BITS) + whole // 2) // whole for x in [*densities[1:-1], tail]]
     weights = [*reversed(half), (1 << BITS) - 2 * sum(half), *half]
     thresholds, aliases = _columns(weights, columns)
-    limbs = _to_limbs(thresholds)
+    limbs = to_limbs(thresholds)
     table = Table(
         lead=limbs[:, 0],
         rest=limbs[:, 1:],
         alias=np.array(aliases, np.int32) - edge,
         edge=np.asarray(edge, np.int32),
-        onwards=_to_limbs([steps])[0],
+        onwards=to_limbs([steps])[0],
     )
     certify(table, rate)
     return table
@@ -133,7 +132,7 @@ def certify(table: Table, rate: Fraction) -> Fraction:
 def probability(table: Table, z: int) -> Fraction:
     """Return the exact probability that a draw with `table` is `z`, if not clipped."""
     edge = int(table.edge)
-    found, onwards = _weights(table), _from_limbs(table.onwards[None])[0]
+    found, onwards = _weights(table), from_limbs(table.onwards[None])[0]
     own = Fraction(found[edge + max(-edge, min(z, edge))], 1 << BITS)
     if abs(z) < edge:
         return own
@@ -147,7 +146,7 @@ def fingerprint(table: Table) -> str:
     It is that of the probabilities of -E, ..., E and of one more step, in units of
     2^-128, as numbers of 16 bytes with the most significant first.
     """
-    (onwards,) = _from_limbs(table.onwards[None])
+    (onwards,) = from_limbs(table.onwards[None])
     numbers = (*_weights(table), onwards)
     together = b"".join(x.to_bytes(BITS // 8, "big") for x in numbers)
     return hashlib.sha256(together).hexdigest()
@@ -163,7 +162,7 @@ def _edge(rate: Fraction) -> int:
 def _bound(table: Table, h: Fraction) -> Fraction:
     """Bound D_α / (α ‖d‖²) over all orders and shifts; see `docs/proofs.md`."""
     edge, pairs = int(table.edge), list(_densities(h, int(table.edge)))
-    (onwards,) = _from_limbs(table.onwards[None])
+    (onwards,) = from_limbs(table.onwards[None])
     if 2 * h * (edge - 1) ** 2 < _DEVIATIONS**2 or not 0 < onwards < 1 << BITS:
         raise ValueError("tails begin too early, or do not end")
     slope = 2 * h * (edge - 1)
@@ -264,7 +263,7 @@ def _weights(table: Table) -> list[int]:
     each = (1 << BITS) // columns
     weights = [0] * max(columns, 2 * edge + 1)
     aliases = (np.asarray(table.alias) + edge).tolist()
-    for i, threshold in enumerate(_from_limbs(limbs)):
+    for i, threshold in enumerate(from_limbs(limbs)):
         if aliases[i] < 0 or threshold > each:
             raise ValueError("a column is malformed")
         weights[i] += threshold
@@ -272,15 +271,3 @@ def _weights(table: Table) -> list[int]:
     if any(weights[2 * edge + 1 :]):
         raise ValueError("a column has a value beyond the edges")
     return weights[: 2 * edge + 1]
-
-
-def _to_limbs(integers: list[int]) -> UInt32[np.ndarray, "_ limbs"]:
-    places = [32 * (LIMBS - 1 - i) for i in range(LIMBS)]
-    return np.array(
-        [[(x >> p) & 0xFFFFFFFF for p in places] for x in integers], np.uint32
-    )
-
-
-def _from_limbs(limbs: Array | np.ndarray) -> list[int]:
-    rows = np.asarray(limbs).tolist()
-    return [sum(w << 32 * (LIMBS - 1 - i) for i, w in enumerate(x)) for x in rows]

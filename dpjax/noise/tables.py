@@ -212,21 +212,26 @@ def _thresholds(law: list[Fraction], bits: int, length: int) -> np.ndarray:
     integers = [math.floor(p * (1 << bits) + Fraction(1, 2)) for p in sums]
     last = (1 << bits) - 1
     padded = [min(x, last) for x in integers] + [last] * (length - len(integers))
-    return _to_limbs(padded)
+    return to_limbs(padded)
 
 
-def _to_limbs(integers: list[int]) -> np.ndarray:
+def to_limbs(integers: list[int]) -> UInt32[np.ndarray, "_ limbs"]:
+    """Write each integer as words of 32 bits, the most significant first."""
     places = [32 * (LIMBS - 1 - i) for i in range(LIMBS)]
     return np.array(
         [[(x >> p) & 0xFFFFFFFF for p in places] for x in integers], np.uint32
     )
 
 
+def from_limbs(limbs: Array | np.ndarray) -> list[int]:
+    """Return the integers that `to_limbs` wrote."""
+    rows = np.asarray(limbs).tolist()
+    return [sum(w << 32 * (LIMBS - 1 - i) for i, w in enumerate(x)) for x in rows]
+
+
 def _to_law(limbs: Array | np.ndarray, largest: int, bits: int) -> list[Fraction]:
     """Probabilities of the categories 0..largest under a list of thresholds."""
-    words = np.asarray(limbs)[:largest].tolist()
-    integers = [sum(w << 32 * (LIMBS - 1 - i) for i, w in enumerate(x)) for x in words]
-    edges = [0, *integers, 1 << bits]
+    edges = [0, *from_limbs(limbs)[:largest], 1 << bits]
     return [Fraction(b - a, 1 << bits) for a, b in itertools.pairwise(edges)]
 
 

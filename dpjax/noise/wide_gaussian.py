@@ -8,7 +8,7 @@ number after another.
 import math
 from fractions import Fraction
 
-from dpjax.noise.exact_choice import Bits
+from dpjax.noise.exact_choice import Bits, drawn_below
 
 LEAST = Fraction(1, 2**47)  # of 1 / 2σ², so that σ is at most 2^23
 
@@ -41,7 +41,7 @@ def _laplace(scale: int, bits: Bits) -> int:
         Canonne, Kamath & Steinke (NeurIPS 2020), Algorithm 2.
     """
     while True:
-        rest = _below(scale, bits)
+        rest = drawn_below(bits, scale)
         if not _decays(Fraction(rest, scale), bits):
             continue
         steps = 0
@@ -63,14 +63,6 @@ def _decays(rate: Fraction, bits: Bits) -> bool:
             return False
         rate -= 1
     step = 1
-    while _below(step * rate.denominator, bits) < rate.numerator:
+    while drawn_below(bits, step * rate.denominator) < rate.numerator:
         step += 1
     return step % 2 == 1
-
-
-def _below(limit: int, bits: Bits) -> int:
-    """Draw a uniform integer from 0 to limit - 1."""
-    length = (limit - 1).bit_length()
-    while (found := bits(length) if length else 0) >= limit:
-        pass
-    return found

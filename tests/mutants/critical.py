@@ -45,8 +45,9 @@ FUNCTIONS = {
         "_attempt",
     ),
     "noise/tables.py": (
-        "build", "certify", "_exact_laws", "_digit_law", "_thresholds", "_to_limbs",
-        "_to_law", "_laws", "_neighbouring_ratios", "_exp", "exp_lower_bound",
+        "build", "certify", "_exact_laws", "_digit_law", "_thresholds", "to_limbs",
+        "from_limbs", "_to_law", "_laws", "_neighbouring_ratios", "_exp",
+        "exp_lower_bound",
     ),
     "noise/discrete_laplace.py": (
         "sample", "limbs", "_noise", "_block", "_drawn", "_marked", "_of_one_shape",
@@ -64,8 +65,8 @@ FUNCTIONS = {
     ),
     "privacy/concentrated.py": ("_epsilon_at", "_largest"),
     "noise/exact_choice.py": (
-        "system_bits", "choose", "_index_without_doubt", "exponentials", "softmax",
-        "log_of_sum", "_log",
+        "system_bits", "drawn_below", "choose", "_index_without_doubt", "exponentials",
+        "softmax", "log_of_sum", "_log",
     ),
     "noise/simplex_grid.py": (
         "SimplexGrid.most", "SimplexGrid.log_range", "SimplexGrid.draw", "log_table",
@@ -79,7 +80,7 @@ FUNCTIONS = {
     "noise/keys/threefry.py": ("map_rows",),
     "noise/keys/rows.py": ("mapped_rows",),
     "noise/compositions.py": (
-        "_below", "pick", "points", "differences", "largest", "product",
+        "pick", "points", "differences", "largest", "product",
         "_times", "split", "gaps", "shuffled",
     ),
     "noise/norm_balls.py": (

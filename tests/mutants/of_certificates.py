@@ -169,10 +169,18 @@ MUTANTS = (
     ),
     Mutant(
         "law changed",
+        "noise table: limbs are read in reverse",
+        _TABLES,
+        "w << 32 * (LIMBS - 1 - i)",
+        "w << 32 * i",
+        (_IN_NOISE_TABLES + "test_every_table_certifies_and_wastes_nothing[30]",),
+    ),
+    Mutant(
+        "law changed",
         "noise table: read without its last threshold",
         _TABLES,
-        "words = np.asarray(limbs)[:largest].tolist()",
-        "words = np.asarray(limbs)[: largest - 1].tolist()",
+        "from_limbs(limbs)[:largest]",
+        "from_limbs(limbs)[: largest - 1]",
         (_IN_NOISE_TABLES + "test_every_table_certifies_and_wastes_nothing[30]",),
     ),
     Mutant(

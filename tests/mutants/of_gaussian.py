@@ -545,18 +545,18 @@ MUTANTS = (
         "law changed",
         "wide Gaussian: a step too few of a coin",
         _WIDE,
-        "while _below(step * rate.denominator, bits) < rate.numerator:",
-        "while _below(step * rate.denominator, bits) <= rate.numerator:",
+        "while drawn_below(bits, step * rate.denominator) < rate.numerator:",
+        "while drawn_below(bits, step * rate.denominator) <= rate.numerator:",
         (_IN_WIDE + "test_a_coin_falls_with_the_exact_probability[1/3]",),
     ),
     Mutant(
         "law changed",
         "wide Gaussian: integers beyond a limit are folded",
-        _WIDE,
-        "while (found := bits(length) if length else 0) >= limit:\n"
+        "noise/exact_choice.py",
+        "while (drawn := bits(width) if width else 0) >= bound:\n"
         "        pass\n"
-        "    return found",
-        "found = bits(length) if length else 0\n    return found % limit",
+        "    return drawn",
+        "drawn = bits(width) if width else 0\n    return drawn % bound",
         (_IN_WIDE + "test_integers_below_a_limit_are_equally_likely",),
     ),
     Mutant(

@@ -4,6 +4,7 @@ __all__ = ["MUTANTS"]
 
 from tests.mutants.mutant import fault
 
+_CHOICE = "noise/exact_choice.py"
 _COUNTS = "noise/compositions.py"
 _LAW = "noise/norm_law.py"
 _IN = "tests/test_norm_balls.py::"
@@ -22,14 +23,14 @@ _WORDS = "tests/test_k_norm.py::test_radii_beyond_one_block_of_words_go_on"
 _FAULTS = (
     (
         "integers of no random bits",
-        _COUNTS,
+        _CHOICE,
         "width = (bound - 1).bit_length()",
         "width = 0",
         _BELOW,
     ),
     (
         "an integer may be its bound",
-        _COUNTS,
+        _CHOICE,
         "while (drawn := bits(width) if width else 0) >= bound:",
         "while (drawn := bits(width) if width else 0) > bound:",
         _BELOW,
