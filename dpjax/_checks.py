@@ -64,6 +64,21 @@ def whole(least: int, /, **values: object) -> None:
             )
 
 
+def probability(**values: float) -> None:
+    """Raise `ValueError` unless every value is one number between 0 and 1."""
+    for name, value in values.items():
+        try:
+            valid = bool(0 < value < 1)
+        except jax.errors.ConcretizationTypeError:  # of a number that is traced
+            raise
+        except (TypeError, ValueError):
+            valid = False
+        if not valid:
+            raise ValueError(
+                f"`{name}` must be between 0 and 1 and one number, got {brief(value)}."
+            )
+
+
 def array_of(numbers: object, name: str) -> jax.Array:
     """Convert numbers to a JAX array; `name` is the argument's name in error messages.
 

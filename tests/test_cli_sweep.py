@@ -142,7 +142,7 @@ def test_two_processes_write_what_one_writes(capsys, tmp_path):
             "`repeats` must be an integer of at least 1",
         ),
         (["table.csv", *ALL, "--mechanisms", "noise"], "got 'noise'"),
-        (["table.csv", "--training", "1"], "`training` must be a fraction between"),
+        (["table.csv", "--training", "1"], "`training` must be between"),
         (["table.csv", "--target", "w"], "`target` must be one of the network"),
         (["table.csv", "--out", "x.txt"], "`out` must end in .csv or .parquet"),
         (["table.csv", "--plot", "x.jpg"], "`plot` must end in .png"),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import probability, typed_key, whole
 from dpjax._types import Key
 from dpjax.audits.drawing import Outputs, Release, Sampler, joined
 from dpjax.audits.events import Event, best_event, loss_bounds
@@ -114,8 +114,7 @@ def audit(
 def _check(key: Key, draws: int, confidence: float, scores: Sequence[str]) -> None:
     typed_key(key=key)
     whole(LEAST_DRAWS, draws=draws)
-    if not 0 < confidence < 1:
-        raise ValueError(f"`confidence` must be between 0 and 1, got {confidence}.")
+    probability(confidence=confidence)
     if not scores or not set(scores) <= set(FAMILIES) or isinstance(scores, str):
         raise ValueError(
             f"`scores` must be some of {', '.join(FAMILIES)}, got {scores!r}."

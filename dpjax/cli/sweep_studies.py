@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from dpjax._checks import probability
 from dpjax.cli.models import Model, chosen_model, regression_of
 from dpjax.cli.options import network_of
 from dpjax.data.schema import Schema
@@ -31,10 +32,7 @@ def study_of(options: argparse.Namespace) -> Study:
     model = chosen_model(options, MODELS)
     if (options.data is None) == (options.synthetic is None):
         raise ValueError("`data` or `synthetic` must be given, and not both.")
-    if not 0 < options.training < 1:
-        raise ValueError(
-            f"`training` must be a fraction between 0 and 1, got {options.training}."
-        )
+    probability(training=options.training)
     if options.synthetic is not None and options.synthetic < 2:
         raise ValueError(
             f"`synthetic` must be at least 2 records, got {options.synthetic}."

@@ -12,12 +12,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int8, Int32, Real
 
-from dpjax._checks import array_of, sample_shape
+from dpjax._checks import array_of, probability, sample_shape
 from dpjax._later import diagnostics
 from dpjax._products import einsum
 from dpjax._types import Key
 from dpjax.data.categorical import Categorical
-from dpjax.families.conjugate_base import Axes, Posterior, level_axis, probability
+from dpjax.families.conjugate_base import Axes, Posterior, level_axis
 
 _STATE = "hidden_state"
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax._checks import of_type
+from dpjax._checks import of_type, probability
 from dpjax.exports.axes import axes_of, by_name, variable_of
 from dpjax.exports.packages import as_dataframe, as_dataset
-from dpjax.families.conjugate_base import level_axis, probability
+from dpjax.families.conjugate_base import level_axis
 from dpjax.posteriors.base import Posterior
 
 if TYPE_CHECKING:

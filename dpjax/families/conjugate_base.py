@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dpjax._checks import brief, positive
+from dpjax._checks import positive, probability
 from dpjax._later import dist
 from dpjax._private import Unpickled, shapes_only
 from dpjax._types import Key
@@ -219,18 +219,3 @@ class ConjugatePosterior(Unpickled, FamilyPosterior):
 def host(*arrays: Any) -> list[np.ndarray]:
     """Convert arrays to NumPy arrays in double precision."""
     return [np.asarray(array, np.float64) for array in arrays]
-
-
-def probability(**values: float) -> None:
-    """Raise `ValueError` unless every value is one number between 0 and 1."""
-    for name, value in values.items():
-        try:
-            valid = bool(0 < value < 1)
-        except jax.errors.ConcretizationTypeError:  # of a number that is traced
-            raise
-        except (TypeError, ValueError):
-            valid = False
-        if not valid:
-            raise ValueError(
-                f"`{name}` must be between 0 and 1 and one number, got {brief(value)}."
-            )

@@ -10,13 +10,13 @@ import numpy as np
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import parameters_of, sample_shape
+from dpjax._checks import parameters_of, probability, sample_shape
 from dpjax._later import dist
 from dpjax._private import shapes_only
 from dpjax._products import einsum, matmul
 from dpjax._types import Key
 from dpjax.distributions.gamma_draws import draw_gamma
-from dpjax.families.conjugate_base import ConjugatePosterior, host, probability
+from dpjax.families.conjugate_base import ConjugatePosterior, host
 from dpjax.families.log_densities import inverse_gamma_log_density
 from dpjax.families.marginal_laws import Law, StudentLaw, inverse_gamma_law
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float, Int
 
-from dpjax._checks import parameters_of, sample_shape, typed_key, whole
+from dpjax._checks import parameters_of, probability, sample_shape, typed_key, whole
 from dpjax._types import Key, Records
 from dpjax.data import probabilities
 from dpjax.data.bayes_net import BayesNet
@@ -18,7 +18,7 @@ from dpjax.data.evidence import completed, evidence_of, has_unknown
 from dpjax.data.impossible import refuse_undecided
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table, is_array
-from dpjax.families.conjugate_base import Posterior, probability
+from dpjax.families.conjugate_base import Posterior
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.priors import flatten
 from dpjax.posteriors.queries import complete, indices, log_joint, refuse_contradictions

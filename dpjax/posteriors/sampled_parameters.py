@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dpjax._checks import sample_shape
+from dpjax._checks import probability, sample_shape
 from dpjax._products import matmul
 from dpjax._types import Key
 from dpjax.families import Family
-from dpjax.families.conjugate_base import FamilyPosterior, host, probability
+from dpjax.families.conjugate_base import FamilyPosterior, host
 from dpjax.families.marginal_laws import HostArray, StudentLaw, mixture_quantile
 from dpjax.posteriors.priors import updated_prior
 from dpjax.posteriors.sampled import NO_DENSITY, NO_UPDATE

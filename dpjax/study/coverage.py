@@ -16,12 +16,11 @@ from jax import lax
 from jax.scipy.special import betainc
 from jaxtyping import Array, Float
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import probability, typed_key, whole
 from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.probabilities import sample_records
-from dpjax.families.conjugate_base import probability
 from dpjax.mechanisms import Mechanism
 from dpjax.mechanisms.recipes import Recipe, noise_for, recipe_of
 from dpjax.posteriors import (

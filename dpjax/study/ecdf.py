@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Integer
 
-from dpjax._checks import whole
+from dpjax._checks import probability, whole
 from dpjax._later import special
-from dpjax.families.conjugate_base import probability
 
 _HALVINGS = 40
 

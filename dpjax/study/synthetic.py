@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from dpjax._checks import at_least_zero, whole
+from dpjax._checks import at_least_zero, probability, whole
 from dpjax._later import special
-from dpjax.families.conjugate_base import probability
 
 
 class Combined(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax._checks import at_least_zero, positive, whole
+from dpjax._checks import at_least_zero, positive, probability, whole
 from dpjax._later import special
 
 _KAPPA, _OMEGA = 4.91081, 1.25643  # as printed in Theorem 4
@@ -195,12 +195,11 @@ def theorem_4(
     constant, least, rho = float(constant), float(least), float(rho)
     if not ratios or not min(ratios) >= 1:
         raise ValueError("`ratios` must be one or more, each at least 1.")
-    if split is not None and not 0 < split < 1:
-        raise ValueError(f"`split` must be between 0 and 1, got {split}.")
     if split is None:
         holds = constant > rho
         split = (constant - rho) / constant if holds else None
     else:
+        probability(split=split)
         split = float(split)
         holds = rho <= (1 - split) * constant
     M = _m(constant, least, math.prod(map(float, ratios)), split)

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from dpjax._checks import positive, whole
+from dpjax._checks import positive, probability, whole
 from dpjax._types import Scalar
 from dpjax.data.bayes_net import BayesNet
 from dpjax.privacy import REPLACE_ONE, Adjacency, Epsilon, exact_epsilon
@@ -33,7 +33,7 @@ def proposition_1(
     Reference:
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Proposition 1.
     """
-    _check_probability(delta)
+    probability(delta=delta)
     scale = int(statistic.sensitivity(adjacency).value) / exact_epsilon(epsilon)
     return float(scale) * math.log(statistic.length / delta)
 
@@ -70,7 +70,7 @@ def theorem_1(
     """
     closure_of(net)  # raises unless all variables are binary
     whole(1, n=n)
-    _check_probability(delta)
+    probability(delta=delta)
     if not 1 <= prior < math.inf:
         raise ValueError(f"`prior` must be at least 1 and finite, got {prior}.")
     rows = net.layout.length // 2
@@ -119,7 +119,7 @@ def theorem_3(
         Zhang, Rubinstein & Dimitrakakis (AAAI-16), Theorem 3.
     """
     size = len(closure_of(net))
-    _check_probability(delta)
+    probability(delta=delta)
     if not 0 <= t < math.inf:
         raise ValueError(f"`t` must be at least 0 and finite, got {t}.")
     scale = float(4 * size / exact_epsilon(epsilon))
@@ -232,8 +232,3 @@ def table_1(
         {"mechanism": "laplace", "privacy": privacy, **laplace},
         {"mechanism": "fourier", "privacy": privacy, **fourier},
     ]
-
-
-def _check_probability(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise ValueError(f"`delta` must be between 0 and 1, got {delta}.")

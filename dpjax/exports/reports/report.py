@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpjax._checks import of_type
+from dpjax._checks import of_type, probability
 from dpjax._documents import write_atomically
 from dpjax._version import __version__
 from dpjax.exports.reports.budget import budget_of, texts
@@ -25,7 +25,6 @@ from dpjax.exports.reports.words import (
     promises,
     what_in_words,
 )
-from dpjax.families.conjugate_base import probability
 from dpjax.privacy import Guarantee, Ledger
 from dpjax.releases.released import Released
 

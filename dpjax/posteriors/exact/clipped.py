@@ -10,18 +10,14 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import sample_shape
+from dpjax._checks import probability, sample_shape
 from dpjax._later import special
 from dpjax._types import Key
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table
 from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily
-from dpjax.families.conjugate_base import (
-    ConjugatePosterior,
-    FamilyPosterior,
-    probability,
-)
+from dpjax.families.conjugate_base import ConjugatePosterior, FamilyPosterior
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
 from dpjax.posteriors.laws import laplace_scale, normal_deviation
 from dpjax.posteriors.several import Tables, cost_of, differing, tables_of

@@ -7,12 +7,12 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import positive, sample_shape
+from dpjax._checks import positive, probability, sample_shape
 from dpjax._types import Key
 from dpjax.data.sources import Table
 from dpjax.distributions.gamma_draws import draw_dirichlet
 from dpjax.families import BetaParameters, DirichletParameters, Family
-from dpjax.families.conjugate_base import FamilyPosterior, probability
+from dpjax.families.conjugate_base import FamilyPosterior
 from dpjax.families.log_densities import dirichlet_log_density
 from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.rows import RowLaws

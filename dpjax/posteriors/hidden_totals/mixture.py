@@ -12,7 +12,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from dpjax._checks import sample_shape
+from dpjax._checks import probability, sample_shape
 from dpjax._later import diagnostics
 from dpjax._types import Key
 from dpjax.families import Family
@@ -21,7 +21,6 @@ from dpjax.families.conjugate_base import (
     FamilyPosterior,
     Values,
     host,
-    probability,
 )
 from dpjax.families.marginal_laws import HostArray, mixture_quantile
 

@@ -9,14 +9,14 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int32
 
-from dpjax._checks import parameters_of, sample_shape, typed_key, whole
+from dpjax._checks import parameters_of, probability, sample_shape, typed_key, whole
 from dpjax._products import matmul
 from dpjax._types import Key, Records
 from dpjax.data.evidence import encode_evidence, evidence_of
 from dpjax.data.mixed_net import MixedNet
 from dpjax.data.records import as_records
 from dpjax.data.sources import Table
-from dpjax.families.conjugate_base import Posterior, probability
+from dpjax.families.conjugate_base import Posterior
 from dpjax.families.marginal_laws import HostArray
 from dpjax.noise.keys import study_key
 from dpjax.posteriors.base import NetworkPosterior
