@@ -5,7 +5,7 @@ In each element of a batch (a lane), proposals are drawn until one is accepted.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -191,12 +191,13 @@ def _tail(
 
 
 def propose(
-    key: RandomKey, hat: Hat
-) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
-    """Draw points uniformly under the envelope; return x and logarithms of heights.
+    key: RandomKey, lanes: tuple[Any, Hat]
+) -> tuple[Float[Array, "*shape"], Bool[Array, "*shape"]]:
+    """Draw points uniformly under envelopes of laws; return x, and where it is a draw.
 
-    If a point is not above the density at x, then x is a draw from the density.
+    It is one where the point is not above the law's density at x.
     """
+    law, hat = lanes
     shape = hat.left.shape
     piece, place, luck = jr.uniform(key, (3, *shape))  # one call compiles faster
     piece = piece * hat.area
@@ -208,4 +209,4 @@ def propose(
     tail = jnp.where(is_left, hat.left - fallen / rate, hat.right + fallen / rate)
     drawn = jnp.where(is_left | is_right, tail, level)
     log_hat = jnp.where(is_left | is_right, -fallen, 0)
-    return drawn, log_hat + jnp.log1p(-luck)
+    return drawn, law.log_density(drawn) >= log_hat + jnp.log1p(-luck)

@@ -15,7 +15,6 @@ from numpyro.distributions import Distribution, constraints
 
 from dpjax.distributions.quadrature import negligible, nodes, reach
 from dpjax.distributions.rejection import (
-    Hat,
     RandomKey,
     build_hat,
     each_until_accepted,
@@ -128,7 +127,7 @@ def _sample(key: RandomKey, sample_shape: tuple[int, ...], *parameters: Array) -
     low, high, valid, peak, hat = jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, shape).ravel(), lanes
     )
-    h = each_until_accepted(key, _draw, (peak, hat), valid)
+    h = each_until_accepted(key, propose, (peak, hat), valid)
     # Rounding can leave the interval by a unit in the last place.
     return jnp.clip(peak.value(h), low, high).reshape(shape)
 
@@ -212,14 +211,6 @@ def _peak(a: Reals, b: Reals, low: Reals, high: Reals) -> _Peak:
     start = jnp.where(inside, slope - lax.stop_gradient(slope), slope)
     peak = _Peak(mode, other, a + b, start, low, high)
     return peak._replace(low=peak.distance(low), high=peak.distance(high))
-
-
-def _draw(
-    key: RandomKey, lanes: tuple[_Peak, Hat]
-) -> tuple[Float[Array, "*lanes"], Bool[Array, "*lanes"]]:
-    peak, hat = lanes
-    h, height = propose(key, hat)
-    return h, peak.log_density(h) >= height
 
 
 def _log_density(

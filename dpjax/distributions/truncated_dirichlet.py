@@ -263,7 +263,7 @@ def _draw(
     count, size = lanes.valid.shape
     drawn = lanes.valid & lanes.present
     laws, hats, valid = jax.tree.map(jnp.ravel, (lanes.laws, lanes.hats, drawn))
-    h = until_accepted(key_gammas, _draw_gammas, (laws, hats), valid, gather=False)
+    h = until_accepted(key_gammas, propose, (laws, hats), valid, gather=False)
     excess = jnp.maximum(lanes.laws.excess(h.reshape(count, size)), 0)
     excess = jnp.where(lanes.present, excess, 0)
     pick = jr.uniform(key_entry, (count, 1)) * lanes.replaced[:, -1:]
@@ -276,11 +276,3 @@ def _draw(
     chance = jnp.where(chosen, gain, 0).sum(1)
     accepted = (rest > 0) & (jnp.log1p(-jr.uniform(key_luck, (count,))) <= chance)
     return lanes.laws.least + excess, accepted
-
-
-def _draw_gammas(
-    key: RandomKey, lanes: tuple[TiltedGamma, Hat]
-) -> tuple[Float[Array, " lanes"], Bool[Array, " lanes"]]:
-    laws, hats = lanes
-    h, height = propose(key, hats)
-    return h, laws.log_density(h) >= height
