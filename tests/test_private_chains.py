@@ -693,7 +693,7 @@ def test_a_public_chain_takes_a_release_and_nothing_else(key, monkeypatch):
     chain = public_chain(key, released, step, first, sweeps=2000)
     assert np.asarray(chain.states["chance"]).mean() == pytest.approx(0.7, abs=0.02)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    with pytest.raises(ValueError, match=r"`released` must be a release.* got int"):
+    with pytest.raises(ValueError, match=r"`released` must be a Released, got int"):
         public_chain(key, 5, step, first, sweeps=1)
 
 

@@ -11,24 +11,14 @@ import numpy as np
 from jaxtyping import Array
 
 from dpjax._types import Key
-from dpjax.audits.subjects import IN_REALS, Case, Subject, cases
+from dpjax.audits.subjects import EVENTS, IN_REALS, Case, Subject, cases
 from dpjax.chains import ChargedStep, barker, charged_chain, choice, latents, table
-from dpjax.data.levels import Variable
-from dpjax.event_logs import charged_hidden_markov, event_network
+from dpjax.event_logs import charged_hidden_markov
 from dpjax.privacy import REPLACE_ONE, Adjacency, basic, budget_of
 
 _BOUNDS = ("-2.302585093", "-0.105360516")
 _LOGS = (math.log(0.1), math.log(0.9))
 _SOME, _FEW = 50_000, 5000  # draws of slow and of slower releases
-_EVENTS = event_network(
-    [
-        Variable("place", ("here", "there")),
-        Variable("month", (1, 2)),
-        Variable("kind", ("a", "b")),
-    ],
-    "place",
-    "month",
-)
 
 
 def _fit(candidate: Array, record: Array) -> Array:
@@ -141,7 +131,7 @@ def _hidden_markov(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     def draw(key: Key, records: Array) -> tuple[Array, ...]:
         charged = charged_hidden_markov(
             key,
-            _EVENTS,
+            EVENTS,
             records,
             2,
             epsilon=epsilon / 2,

@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
@@ -135,7 +135,7 @@ def _k_norm_sums(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     variables = (Interval("x", -1.0, 1.0),)
     statistic = Sufficient.of("gaussian", variables, adjacency, 2)
     mechanism = FamilyKNorm.of(statistic, PureDP(epsilon, adjacency))
-    return _jointly(mechanism, list(_records((-1.0, 1.0), adjacency)), 5)
+    return _jointly(mechanism, _records((-1.0, 1.0), adjacency), 5)
 
 
 def _jointly(
@@ -164,7 +164,7 @@ def _sums(
 ) -> Subject:
     (bounds,) = family.bounds
     statistic = Sufficient(family, (Interval("x", *bounds),), adjacency, units)
-    pairs = list(_records(bounds, adjacency))
+    pairs = _records(bounds, adjacency)
     draws = family.dimension > 1 and adjacency == REPLACE_ONE
     return _evenly(statistic, epsilon, adjacency, pairs, draws)
 
@@ -176,21 +176,21 @@ def _leaf(epsilon: Fraction, adjacency: Adjacency) -> Subject:
     values = (-1.0, -0.5, 0.0, 0.6, 1.0, np.nan)
     rows = itertools.product((0.0, 1.0), values)
     records = [np.array([row], np.float32) for row in rows]
-    if adjacency == REPLACE_ONE:
-        pairs = list(itertools.combinations(records, 2))
-    else:
-        pairs = [(record[:0], record) for record in records]
-    return _evenly(statistic, epsilon, adjacency, pairs)
+    return _evenly(statistic, epsilon, adjacency, _alone(records, adjacency))
 
 
-def _records(bounds: tuple[float, float], adjacency: Adjacency) -> Iterator[Pair]:
-    """Yield neighbours of one record with a value on a grid, at a bound, or NaN."""
+def _records(bounds: tuple[float, float], adjacency: Adjacency) -> list[Pair]:
+    """Return neighbours of one record with a value on a grid, at a bound, or NaN."""
     grid: Real[np.ndarray, "g 1 1"] = np.linspace(*bounds, 9, dtype=np.float32)
     records = [*grid.reshape(-1, 1, 1), np.full((1, 1), np.nan, np.float32)]
+    return _alone(records, adjacency)
+
+
+def _alone(records: list[np.ndarray], adjacency: Adjacency) -> list[Pair]:
+    """Return the pairs of neighbours that have at most one record, of these."""
     if adjacency == REPLACE_ONE:
-        yield from itertools.combinations(records, 2)
-    else:
-        yield from ((record[:0], record) for record in records)
+        return list(itertools.combinations(records, 2))
+    return [(record[:0], record) for record in records]
 
 
 def _simulated(epsilon: Fraction, adjacency: Adjacency) -> Subject:

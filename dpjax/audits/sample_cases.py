@@ -10,11 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.audits.exact import Law
-from dpjax.audits.subjects import IN_REALS, Subject, cases, drawn
+from dpjax.audits.subjects import EVENTS, IN_REALS, Subject, cases, drawn
 from dpjax.data.bayes_net import BayesNet
 from dpjax.data.intervals import Interval
-from dpjax.data.levels import Variable
-from dpjax.event_logs import event_network
 from dpjax.families import (
     Family,
     GaussianMean,
@@ -147,12 +145,7 @@ def _at_ends(
 
 def _hidden_markov(budget: Guarantee) -> Subject:
     """Neighbours have equal events in one cell, and one other event there."""
-    variables = (
-        Variable("place", ("here", "there")),
-        Variable("month", (1, 2)),
-        Variable("kind", ("a", "b")),
-    )
-    statistic = NetworkCounts(event_network(variables, "place", "month"))
+    statistic = NetworkCounts(EVENTS)
     sampler = HiddenMarkovSampler.of(statistic, budget, states=2, points=8)
 
     @cache

@@ -12,12 +12,23 @@ from dpjax.audits.drawing import Release
 from dpjax.audits.exact import Law
 from dpjax.audits.monte_carlo import LogProb
 from dpjax.audits.scores import FAMILIES
+from dpjax.data.levels import Variable
+from dpjax.event_logs import event_network
 from dpjax.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from dpjax.privacy import ADJACENCIES, Adjacency, Guarantee
 
 IN_REALS = ("value", "likelihood")  # scores that ignore the lowest bits of floats
 
 _REACH = 24  # outputs are clipped to ±24, so that all of them can be listed
+EVENTS = event_network(
+    [
+        Variable("place", ("here", "there")),
+        Variable("month", (1, 2)),
+        Variable("kind", ("a", "b")),
+    ],
+    "place",
+    "month",
+)
 
 
 @dataclass(frozen=True)

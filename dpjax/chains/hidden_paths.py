@@ -40,12 +40,13 @@ def _integer_counts(
     paths: Array, states: int, declared: Array
 ) -> tuple[Int32[Array, "chains k"], Int32[Array, "chains k k"]]:
     """Return `path_counts` as integers, which accelerators add in any order at once."""
-    both = declared[1:] & declared[:-1]
-    before = jnp.concatenate([jnp.zeros_like(declared[:1]), both])
+    before, _ = _neighbours(declared)
     chains = jnp.arange(paths.shape[1], dtype=jnp.int32)[None, :, None]
     places = chains * states + paths
     starts = _named(places, declared & ~before, paths.shape[1] * states)
-    moves = _named(places[:-1] * states + paths[1:], both, paths.shape[1] * states**2)
+    moves = _named(
+        places[:-1] * states + paths[1:], before[1:], paths.shape[1] * states**2
+    )
     return starts.reshape(-1, states), moves.reshape(-1, states, states)
 
 
@@ -74,7 +75,7 @@ def update_sites(
     arrival = jnp.swapaxes(transition, 1, 2)
     before, after = _neighbours(declared)
     for parity in (0, 1):
-        earlier, later = _shift(paths, 1), _shift(paths, -1)
+        earlier, later = (jnp.roll(paths, by, axis=0) for by in (1, -1))
         arrive = jnp.where(
             before[:, None, :, None],
             transition[chains, earlier],
@@ -183,7 +184,3 @@ def _neighbours(declared: Array) -> tuple[Array, Array]:
     both = declared[1:] & declared[:-1]
     none = jnp.zeros_like(declared[:1])
     return jnp.concatenate([none, both]), jnp.concatenate([both, none])
-
-
-def _shift(paths: Array, by: int) -> Array:
-    return jnp.roll(paths, by, axis=0)

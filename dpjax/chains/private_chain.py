@@ -15,7 +15,7 @@ import jax
 import jax.random as jr
 from jax import lax
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import of_type, typed_key, whole
 from dpjax._types import Key
 from dpjax.chains.blocks import State, Step, run
 from dpjax.chains.price import charge, refuse_traced
@@ -142,11 +142,8 @@ def public_chain(
     Reference:
         Foulds, Geumlek, Welling & Chaudhuri (UAI-16), section 4.2.
     """
-    if not isinstance(released, Released):
-        raise ValueError(
-            "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
-            f"{type(released).__name__}: records are for `charged_chain`."
-        )
+    remedy = "give one of `dpjax.release` or `dpjax.load`, or use `charged_chain`"
+    of_type(Released, remedy, released=released)
     return PublicChain(*_run_public(key, released.values, step, start, sweeps))
 
 

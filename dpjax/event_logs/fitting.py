@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, ArrayLike, Bool, Float, Key as Keys
 
-from dpjax._checks import typed_key, whole
+from dpjax._checks import of_type, typed_key, whole
 from dpjax._types import Key, Scalar
 from dpjax.event_logs.events import cell_counts, check_states, log_variables
 from dpjax.event_logs.modes import Cells, weigh_modes
@@ -98,11 +98,7 @@ def fit(
     Reference:
         Foulds et al. (UAI-16), sections 4.2 and 5, with collapsed transitions.
     """
-    if not isinstance(released, Released):
-        raise ValueError(
-            "`released` must be a release, from `dpjax.release` or `dpjax.load`, got "
-            f"{type(released).__name__}."
-        )
+    of_type(Released, "give one of `dpjax.release` or `dpjax.load`", released=released)
     statistic = released.counted  # refuses released samples
     if statistic.network is None or statistic.measured is None:
         raise ValueError(
@@ -258,7 +254,7 @@ def _advance(
             state, info = sweep_noisy(key, cells, state, scale)
             hidden = state.hidden
         else:
-            given = cells if power is None else _raised(cells, power)
+            given = replace(cells, counts=cells.counts * scale)
             state, info = sweep(key, given, state)
             hidden = state
         kept = hidden._replace(paths=hidden.paths.astype(np.int8))
@@ -268,11 +264,6 @@ def _advance(
         powers = jnp.asarray(powers, float)
     # Key data, since `jax.debug_key_reuse` fails for keys under `vmap`.
     return lax.scan(step, state, (jr.key_data(keys), powers))
-
-
-def _raised(cells: CellCounts, power: Array) -> CellCounts:
-    """Raise the likelihood of all counts to a power."""
-    return replace(cells, counts=cells.counts * power)
 
 
 @partial(jax.jit, static_argnums=2)
