@@ -133,7 +133,6 @@ class HiddenMarkovSampler(base.PosteriorSampler):
                 event log, or T costs more than `budget`.
         """
         whole(1, samples=samples)
-        whole(1, samples=samples)
         fields = _fields(statistic)
         lowest = exact_or_none(omega, "omega") or Fraction(1, 10 * max(fields))
         candidates = Candidates(fields, states, points, lowest, units, seed)

@@ -7,6 +7,7 @@ from dpjax.mechanisms import MechanismWithJointLaw, MechanismWithLaw
 from dpjax.noise import LaplaceLaw, NoiseLaw
 from dpjax.releases.released import Released
 from dpjax.statistics import TableStatistic
+from dpjax.statistics.family_statistic import FamilyStatistic
 from dpjax.tables.layout import maximal_groups
 
 
@@ -25,6 +26,17 @@ def law_of(released: Released) -> MechanismWithLaw:
             f"such as DiscreteLaplace or Laplace, got {type(mechanism).__name__}."
         )
     return mechanism
+
+
+def family_statistic(released: Released) -> FamilyStatistic:
+    """Return a release's statistic; `ValueError` unless it is that of a family."""
+    statistic = released.statistic
+    if not isinstance(statistic, FamilyStatistic):
+        raise ValueError(
+            "`released` must be of the sufficient statistics of a family, got "
+            f"{statistic.kind}."
+        )
+    return statistic
 
 
 def joint_law_of(released: Released) -> MechanismWithJointLaw:

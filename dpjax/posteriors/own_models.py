@@ -17,9 +17,8 @@ from dpjax._products import matmul
 from dpjax._types import Scalar
 from dpjax.distributions import NoisyNumbers
 from dpjax.families import Family
-from dpjax.posteriors.laws import joint_law_of
+from dpjax.posteriors.laws import family_statistic, joint_law_of
 from dpjax.releases.released import Released
-from dpjax.statistics import FamilyStatistic
 
 Sites = Mapping[str, Array]
 
@@ -69,12 +68,7 @@ def release_law_of_total(
         ValueError: if the release is not of a family, or n is private and not given;
             and as for `release_law`.
     """
-    statistic = released.statistic
-    if not isinstance(statistic, FamilyStatistic):
-        raise ValueError(
-            "`released` must be of the sufficient statistics of a family, got "
-            f"{statistic.kind}: use `release_law`."
-        )
+    statistic = family_statistic(released)
     given = released.n if n is None else n
     if given is None:
         raise ValueError("`n` must be given, since the number is private here.")

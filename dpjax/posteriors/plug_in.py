@@ -117,7 +117,7 @@ class PlugInPosterior(Unpickled, NetworkPosterior):
         return jnp.where(self.net.zeros, 0, self.concentration)
 
     def _mean(self) -> Float[Array, " m"]:
-        return _means(self._parameters, self.net.layout)
+        return self.net.layout.normalise(self._parameters)
 
     def _sd(self) -> Float[Array, " m"]:
         return _spreads(self._parameters, self.net.layout)
@@ -188,13 +188,8 @@ def _update(
 
 
 @partial(jax.jit, static_argnames="layout")
-def _means(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
-    return concentration / layout.row_sums(concentration)
-
-
-@partial(jax.jit, static_argnames="layout")
 def _spreads(concentration: Array, layout: TableLayout) -> Float[Array, " m"]:
-    mean, total = _means(concentration, layout), layout.row_sums(concentration)
+    mean, total = layout.normalise(concentration), layout.row_sums(concentration)
     return jnp.sqrt(mean * (1 - mean) / (total + 1))
 
 

@@ -19,7 +19,7 @@ from dpjax.families.base import Family
 from dpjax.families.bounds import ClippedFamily
 from dpjax.families.conjugate_base import ConjugatePosterior, FamilyPosterior
 from dpjax.posteriors.exact.noisy_sums import NoisySum, log_likelihood
-from dpjax.posteriors.laws import laplace_scale, normal_deviation
+from dpjax.posteriors.laws import family_statistic, laplace_scale, normal_deviation
 from dpjax.posteriors.several import Tables, cost_of, differing, tables_of
 from dpjax.privacy import Guarantee
 from dpjax.releases.released import Released
@@ -175,12 +175,7 @@ def check_clipped(released: Released) -> tuple[FamilyStatistic, ClippedFamily]:
     """Return a release's statistic and family, or raise `ValueError`."""
     deviation = normal_deviation(released)
     scale = laplace_scale(released) if deviation is None else deviation
-    statistic, values = released.statistic, released.values
-    if not isinstance(statistic, FamilyStatistic):
-        raise ValueError(
-            "`released` must be of the sufficient statistics of an exponential family, "
-            f"got {statistic.describe()['kind']}."
-        )
+    statistic, values = family_statistic(released), released.values
     family = statistic.family
     if not isinstance(family, ClippedFamily):
         raise ValueError(

@@ -207,10 +207,8 @@ class InferredStars(eqx.Module):
         return draw_tables(key_tables, self.sums.prior + counts, layout)
 
 
-@jax.jit
-def marginal(group: RowLaws, cell: Array, row: Array) -> CellLaw:
-    """Return the posterior of the probability at indices `cell` and `row`."""
-    return cell_law(group, cell, row)
+marginal = jax.jit(cell_law)
+"""Function from a group of rows to the posterior of the probability in a cell."""
 
 
 @jax.jit

@@ -18,7 +18,7 @@ from dpjax.families.exact_totals import FamilyWithLaw
 from dpjax.posteriors.hidden_totals.default_prior import DefaultPrior
 from dpjax.posteriors.hidden_totals.hidden_total import HiddenTotal, Noisy, nearest
 from dpjax.posteriors.hidden_totals.moment_walk import moment_walks
-from dpjax.posteriors.laws import joint_law_of
+from dpjax.posteriors.laws import family_statistic, joint_law_of
 from dpjax.posteriors.several import Tables, differing
 from dpjax.releases.released import Released
 from dpjax.statistics import FamilyStatistic
@@ -64,12 +64,7 @@ def check_family(released: Released) -> tuple[FamilyStatistic, FamilyWithLaw]:
         ValueError: if `family_posterior` does not accept the release.
     """
     joint_law_of(released)
-    statistic = released.statistic
-    if not isinstance(statistic, FamilyStatistic):
-        raise ValueError(
-            "`released` must be of the sufficient statistics of an exponential family, "
-            f"got {statistic.describe()['kind']}."
-        )
+    statistic = family_statistic(released)
     family = statistic.family
     if not isinstance(family, FamilyWithLaw):
         raise ValueError(
