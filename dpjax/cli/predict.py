@@ -82,18 +82,24 @@ def _leaf(
             "`prior` and `increment` must be left out: the target is a number."
         )
     encoded = _evidence(released, options)
+    return _numbers(released, options, encoded, options.target)
+
+
+def _numbers(
+    released: Released, options: argparse.Namespace, rows: np.ndarray, *target: str
+) -> tuple[str, list[str], np.ndarray]:
+    """Predict numbers, with intervals; `target` is the leaf of a network."""
     with saying("predict", "inferring the posterior"):
         given, disjoint = releases_of(options, released)
         aware = not options.no_noise_aware
         fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
     level = 0.95 if options.level is None else options.level
 
-    def predict(records: np.ndarray) -> np.ndarray:
-        lower, upper = fitted.interval(records, options.target, level)
-        mean = np.asarray(fitted.predict(records, options.target))
-        return np.stack([mean, lower, upper], axis=1)
+    def predict(rows: np.ndarray) -> np.ndarray:
+        lower, upper = fitted.interval(rows, *target, level)
+        return np.stack([np.asarray(fitted.predict(rows, *target)), lower, upper], 1)
 
-    columns = _in_blocks(predict, encoded, _REGRESSED)
+    columns = _in_blocks(predict, rows, _REGRESSED)
     return fitted.method, ["mean", "lower", "upper"], columns.astype(np.float32)
 
 
@@ -135,19 +141,7 @@ def _regression(
     target = statistic.variables[-1].name
     if options.target != target:
         raise ValueError(f"`target` must be {target!r}, got {options.target!r}.")
-    encoded = _encoded(released, options)
-    with saying("predict", "inferring the posterior"):
-        given, disjoint = releases_of(options, released)
-        aware = not options.no_noise_aware
-        fitted: Any = posterior(given, noise_aware=aware, disjoint=disjoint)
-    level = 0.95 if options.level is None else options.level
-
-    def predict(features: np.ndarray) -> np.ndarray:
-        lower, upper = fitted.interval(features, level)
-        return np.stack([np.asarray(fitted.predict(features)), lower, upper], axis=1)
-
-    columns = _in_blocks(predict, encoded[:, :-1], _REGRESSED)
-    return fitted.method, ["mean", "lower", "upper"], columns.astype(np.float32)
+    return _numbers(released, options, _encoded(released, options)[:, :-1])
 
 
 @saying("predict", "predicting the records")
