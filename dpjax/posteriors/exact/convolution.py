@@ -6,7 +6,10 @@ earlier axes. Fourier transforms would lose relative accuracy in the tails.
 
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
+
+LOG_ZERO = -1e30
 
 
 def valid(
@@ -43,13 +46,46 @@ def valid(
     return lax.fori_loop(0, steps, add, jnp.zeros((length, *kernel.shape[1:])))
 
 
-def take(
-    series: Float[Array, "s rows"], start: Int[Array, " rows"], length: int
+def log_valid(
+    kernel: Float[Array, "k rows"],
+    series: Float[Array, "s rows"],
+    length: int,
+    at_once: int = 8,
 ) -> Float[Array, "length rows"]:
-    """Take `length` entries of each row from its `start` on, with 0 outside the row."""
+    """Return the logarithms of `valid`, of arrays that are given by their logarithms.
+
+    Numbers may differ by more than floating-point numbers do. The logarithm of 0 is
+    `LOG_ZERO`, so that derivatives are finite.
+    """
+    steps = -(-kernel.shape[0] // at_once)
+    missing = ((0, steps * at_once - kernel.shape[0]), (0, 0))
+    kernel = jnp.pad(kernel, missing, constant_values=LOG_ZERO)
+    series = jnp.pad(series, (missing[0][::-1], (0, 0)), constant_values=LOG_ZERO)
+
+    def add(step, total):
+        start = (steps - 1 - step) * at_once
+        part = lax.dynamic_slice_in_dim(series, start, length + at_once - 1)
+        weights = lax.dynamic_slice_in_dim(kernel, step * at_once, at_once)
+        terms = [
+            weights[shift][None] + part[at_once - 1 - shift :][:length]
+            for shift in range(at_once)
+        ]
+        return logsumexp(jnp.stack([total, *terms]), axis=0)
+
+    none = jnp.full((length, kernel.shape[1]), LOG_ZERO, kernel.dtype)
+    return lax.fori_loop(0, steps, add, none)
+
+
+def take(
+    series: Float[Array, "s rows"],
+    start: Int[Array, " rows"],
+    length: int,
+    outside: float = 0.0,
+) -> Float[Array, "length rows"]:
+    """Take `length` entries of each row from its `start` on; `outside` is around it."""
     places = start[None] + jnp.arange(length, dtype=start.dtype)[:, None]
     inside = (places >= 0) & (places < series.shape[0])
     found = jnp.take_along_axis(
         series, jnp.clip(places, 0, series.shape[0] - 1), axis=0
     )
-    return jnp.where(inside, found, 0)
+    return jnp.where(inside, found, outside)

@@ -48,7 +48,9 @@ def poisson(
 ) -> Float[Array, "..."]:
     """Poisson log-probability of counts; -inf for negative counts."""
     count = jnp.where(counts > 0, counts, 1)
-    deviance = count * log1p_minus((mean - count) / count)
+    ratio, excess = mean / count, (mean - count) / count
+    near = log1p_minus(jnp.maximum(excess, -0.5))
+    deviance = count * jnp.where(ratio > 0.5, near, jnp.log(ratio) - excess)
     root = jnp.log(count * (2 * math.pi)) / 2
     return _from_zero(counts, deviance - stirling_error(count) - root, -mean)
 

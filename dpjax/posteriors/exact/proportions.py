@@ -17,6 +17,7 @@ from dpjax.families.log_densities import dirichlet_log_density
 from dpjax.posteriors.exact.cell_laws import CellLaw
 from dpjax.posteriors.exact.rows import RowLaws
 from dpjax.posteriors.exact.star import StarLaw, infer
+from dpjax.posteriors.exact.star_likelihood import log_likelihood
 from dpjax.posteriors.exact.star_sums import marginal, quantiles
 from dpjax.posteriors.exact.stars import Star
 from dpjax.posteriors.exact.windows import (
@@ -112,8 +113,8 @@ class ProportionsPosterior(FamilyPosterior):
         theta = jnp.asarray(values, float)
         if self.family.dimension == 1:
             theta = jnp.stack([1 - theta, theta])
-        given = self._law(theta, given=True).log_evidence
-        return dirichlet_log_density(theta, self.alpha) + given - self.log_evidence
+        found = _log_likelihood(_star(self.released, theta), self.windows)
+        return dirichlet_log_density(theta, self.alpha) + found - self.log_evidence
 
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None
@@ -125,8 +126,8 @@ class ProportionsPosterior(FamilyPosterior):
     def _show(self, levels: Array) -> Array:
         return levels[..., 1] if self.family.dimension == 1 else levels
 
-    def _law(self, alpha: Array, given: bool = False) -> StarLaw:
-        return _infer(_star(self.released, alpha, given), self.windows)
+    def _law(self, alpha: Array) -> StarLaw:
+        return _infer(_star(self.released, alpha), self.windows)
 
     def _counts(self) -> RowLaws:
         (levels,) = self._law(self.alpha).groups
@@ -197,7 +198,7 @@ def check_proportions(released: Released) -> FamilyStatistic:
     return statistic
 
 
-def _star(released: Released, alpha: Array, given: bool = False) -> Star:
+def _star(released: Released, alpha: Array) -> Star:
     """Make a star without leaves, in which a Bernoulli level 0 may be unmeasured."""
     statistic = check_proportions(released)
     values = released.values.astype(float)
@@ -208,10 +209,11 @@ def _star(released: Released, alpha: Array, given: bool = False) -> Star:
         values = jnp.concatenate([zeros, values[:1]])
     n = None if released.n is None else jnp.asarray(released.n).astype(jnp.int32)
     noise = laplace_law(released).of(0)
-    return Star(values, alpha, [], n, noise, seen, statistic.steps, given)
+    return Star(values, alpha, [], n, noise, seen, statistic.steps)
 
 
 _infer = eqx.filter_jit(infer)
+_log_likelihood = eqx.filter_jit(log_likelihood)
 
 
 @eqx.filter_jit

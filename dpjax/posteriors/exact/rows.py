@@ -8,9 +8,8 @@ for any p. Hence the released numbers s_k with noise of density q have the densi
 $$P(s | m) = (f_1 * \dots * f_K)(m) / NB(m; Σα, p), \qquad
   f_k(c) = NB(c; α_k, p) \, q(s_k - c).$$
 
-p is chosen so that the numbers neither underflow nor overflow, for any prior. If the
-probabilities are given, Poisson counts replace the negative binomial counts. The counts
-of a star's hub are a row too, whose weights include the likelihoods of the leaves.
+p is chosen so that the numbers neither underflow nor overflow, for any prior. The
+counts of a star's hub are a row too, whose weights include the leaves' likelihoods.
 """
 
 import equinox as eqx
@@ -22,7 +21,7 @@ from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
 from dpjax.posteriors.exact.convolution import take, valid
-from dpjax.posteriors.exact.count_weights import negative_binomial, poisson
+from dpjax.posteriors.exact.count_weights import negative_binomial
 
 ByRow = Float[Array, " rows"]
 ByCell = Float[Array, "cells rows"]
@@ -41,24 +40,17 @@ class Rows(eqx.Module):
     lowest: Lowest  # the first count of every cell's window
     scale: ByRow  # log of the product of the cells' scales
     tail: ByCell  # log bound of a weight outside a cell's window, scaled
-    alpha: ByCell  # Dirichlet parameters; or probabilities, if `given`
+    alpha: ByCell  # Dirichlet parameters
     guess: ByRow  # estimated total: p = guess / (guess + Σα)
-    given: bool = eqx.field(static=True, default=False)
 
     @classmethod
     def from_logs(
-        cls,
-        logs: Weights,
-        lowest: Lowest,
-        tail: ByCell,
-        alpha: ByCell,
-        guess: ByRow,
-        given: bool,
+        cls, logs: Weights, lowest: Lowest, tail: ByCell, alpha: ByCell, guess: ByRow
     ) -> "Rows":
         """Make `Rows` from log-weights of counts, which are scaled to be at most 0."""
         most = logs.max(axis=1)
         scaled, scale = jnp.exp(logs - most[:, None]), most.sum(axis=0)
-        return cls(scaled, lowest, scale, tail - most, alpha, guess, given)
+        return cls(scaled, lowest, scale, tail - most, alpha, guess)
 
     @property
     def window(self) -> int:
@@ -78,7 +70,7 @@ class Rows(eqx.Module):
         successive totals m from `start` on.
         """
         whole = self.alpha.sum(axis=0)[None]
-        weights = window_weights(start[None], length, whole, self.guess, self.given)
+        weights = window_weights(start[None], length, whole, self.guess)
         return weights[0] - self.scale[None]
 
     def omitted(self) -> ByRow:
@@ -103,50 +95,37 @@ def count_weights(
     alpha: Float[Array, "*shape rows"],
     guess: ByRow,
     whole: ByRow,
-    given: bool,
 ) -> Float[Array, "*shape window rows"]:
-    """Negative binomial log-probabilities of counts; p is guess / (guess + whole).
-
-    If `given`, counts are Poisson and `alpha` are probabilities.
-    """
+    """Negative binomial log-probabilities of counts; p is guess / (guess + whole)."""
     alpha = alpha[..., None, :]
     broadcast = (1,) * (counts.ndim - 1) + (-1,)
     guess, whole = guess.reshape(broadcast), whole.reshape(broadcast)
-    if given:
-        return poisson(counts, alpha / whole * guess)
     return negative_binomial(counts, alpha, guess, whole)
 
 
 def window_weights(
-    lowest: Lowest, length: int, alpha: ByCell, guess: ByRow, given: bool
+    lowest: Lowest, length: int, alpha: ByCell, guess: ByRow
 ) -> Float[Array, "cells length rows"]:
     """Compute `count_weights` for `length` successive counts from `lowest` on."""
     start, whole = lowest.astype(float), alpha.sum(axis=0)
-    first = count_weights(start[:, None], alpha, guess, whole, given)
+    first = count_weights(start[:, None], alpha, guess, whole)
     steps = jnp.arange(1, length, dtype=jnp.int32).astype(float)[None, :, None]
     counts = start[:, None] + steps
-    if given:
-        ratios = (alpha / whole[None] * guess[None])[:, None] / counts
-    else:
-        p = (guess / (guess + whole))[None, None]
-        ratios = (alpha[:, None] + counts - 1) / counts * p
+    p = (guess / (guess + whole))[None, None]
+    ratios = (alpha[:, None] + counts - 1) / counts * p
     changes = jnp.cumsum(jnp.log(ratios), axis=1)
     return jnp.concatenate([first, first + changes], axis=1)
 
 
-def even_tilt(
-    whole: ByRow, guess: ByRow, least: Totals, most: Totals, given: bool
-) -> ByRow:
+def even_tilt(whole: ByRow, guess: ByRow, least: Totals, most: Totals) -> ByRow:
     """Return the guess for which the totals `least` and `most` have equal weights.
 
     With this parameter of `count_weights`, the weights of all totals in between stay
     within the range of floating-point numbers, unless the prior is very strong.
     """
     ends = jnp.stack([least, most]).astype(float)
-    logs = count_weights(ends, whole, guess, whole, given)
+    logs = count_weights(ends, whole, guess, whole)
     slope = (logs[1] - logs[0]) / jnp.maximum(ends[1] - ends[0], 1)
-    if given:
-        return jnp.clip(guess * jnp.exp(-slope), 0.5, ends[1] + 1)
     log_p = -jnp.log1p(whole / guess) - slope
     log_p = jnp.minimum(log_p, -whole / (100 * (ends[1] + 1)))
     return whole / jnp.expm1(-log_p)

@@ -12,12 +12,10 @@ P(s_va | m_a) is a convolution (see `rows`), and so is the sum over m.
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int32
 
 from dpjax._types import Key
-from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.convolution import take
 from dpjax.posteriors.exact.rows import (
     RowLaws,
@@ -29,6 +27,16 @@ from dpjax.posteriors.exact.rows import (
     quotient,
     totals,
     window_weights,
+)
+from dpjax.posteriors.exact.star_windows import (
+    by_level,
+    by_row,
+    first_record,
+    guess_hub,
+    hub_window,
+    leaf_cells,
+    log_law,
+    steps,
 )
 from dpjax.posteriors.exact.stars import Leaves, Star, cell_tails
 from dpjax.posteriors.exact.windows import Windows
@@ -64,28 +72,28 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     cells · (hub + 2 · kept) multiplications, and k² times as many with k levels.
     """
     guess = guess_hub(star)
-    lowest = _hub_window(star, guess, windows.hub)
-    counts = (lowest[:, None] + _steps(windows.hub)[None]).astype(float)
-    logs = _log_law(star, counts)
-    first = _first_record(star, windows.records)
+    lowest = hub_window(star, guess, windows.hub)
+    counts = (lowest[:, None] + steps(windows.hub)[None]).astype(float)
+    logs = log_law(star, counts)
+    first = first_record(star, windows.records)
     tilt = _hub_tilt(star, guess.sum()[None], first[None], windows.records)
     hub = lowest[:, None], windows.hub, star.alpha[:, None], tilt
-    logs += window_weights(*hub, star.given)[..., 0]
+    logs += window_weights(*hub)[..., 0]
     parts, above = [], logs
     for group in star.leaves:
         rows = _leaf_rows(star, group, lowest, guess, windows)
-        start = _by_row(lowest, group)
+        start = by_row(lowest, group)
         other = others(rows, start, windows.hub)
         sums = totals(rows, other[0], windows.hub)
         message, bound = _message(rows, sums, start)
-        logs += _by_level(message, group)
-        above += _by_level(bound, group)
+        logs += by_level(message, group)
+        above += by_level(bound, group)
         parts.append((group, rows, other, sums))
     tails = star.hub_tails(lowest, windows.hub)
 
     def as_hub(logs: Array) -> Rows:
-        row = star.alpha[:, None], tilt, star.given
-        return Rows.from_logs(logs[..., None], lowest[:, None], tails[:, None], *row)
+        row = lowest[:, None], tails[:, None], star.alpha[:, None], tilt
+        return Rows.from_logs(logs[..., None], *row)
 
     hub, records, log_evidence = _infer_hub(as_hub(logs), first, windows.records)
     hub_law = hub.counts()[..., 0]
@@ -93,9 +101,9 @@ def infer(star: Star, windows: Windows) -> StarLaw:
     offset, kept_law, lost = _keep(hub_law, windows.kept)
     groups = [hub]
     for group, rows, other, sums in parts:
-        kept = take(sums, _by_row(offset, group), windows.kept)
-        ratio = quotient(_by_row(kept_law.T, group), kept)
-        start, kept_from = _by_row(lowest, group), _by_row(lowest + offset, group)
+        kept = take(sums, by_row(offset, group), windows.kept)
+        ratio = quotient(by_row(kept_law.T, group), kept)
+        start, kept_from = by_row(lowest, group), by_row(lowest + offset, group)
         groups.append(RowLaws(rows, other, start, kept_from, ratio))
     omitted = jnp.stack([*missed, lost if parts else jnp.zeros_like(lost)])
     return StarLaw(groups, records, log_evidence, omitted)
@@ -116,98 +124,25 @@ def _missed(
     return (law_above * share).sum(), jnp.where(odds < 1, odds, 1)
 
 
-def _steps(length: int) -> Int32[Array, " length"]:
-    return jnp.arange(length, dtype=jnp.int32)
-
-
-def _by_row(of_levels: Array, group: Leaves) -> Array:
-    """Repeat values of the hub's levels for all rows of a group of leaves."""
-    return jnp.tile(of_levels, group.values.shape[1])
-
-
-def _by_level(of_rows: Array, group: Leaves) -> Array:
-    """Sum row values over leaves, for each level: (hub, rows) → (levels, hub)."""
-    _, leaves, levels = group.values.shape
-    return of_rows.reshape(-1, leaves, levels).sum(axis=1).T
-
-
-def guess_hub(star: Star) -> Float[Array, " levels"]:
-    """Estimate the counts of the hub's levels by medians over all measured tables."""
-    looks = [group.values.sum(axis=0) for group in star.leaves]
-    if all(star.seen):
-        looks.append(star.values[None])
-    elif not looks:  # two levels, of which only one was measured
-        seen = jnp.asarray(star.seen)
-        assert star.n is not None
-        rest = star.n.astype(float) * star.step - star.values[::-1]
-        looks.append(jnp.where(seen, star.values, rest)[None])
-    estimates = jnp.concatenate(looks) / star.step
-    if star.n is None:
-        return jnp.maximum(jnp.median(estimates, axis=0), 0.5)
-    n = star.n.astype(float)
-    missing = (n - estimates.sum(axis=1, keepdims=True)) / estimates.shape[1]
-    most = jnp.maximum(n - 0.5, 0.5)
-    return jnp.clip(jnp.median(estimates + missing, axis=0), 0.5, most)
-
-
-def _hub_window(star: Star, guess: Array, length: int) -> Int32[Array, " levels"]:
-    """First counts of the hub's windows, which are mirrored for two levels."""
-    lowest = jnp.maximum(jnp.round(guess).astype(jnp.int32) - length // 2, 0)
-    if star.n is None:
-        return lowest
-    spare = star.n + 1 - length
-    lowest = jnp.minimum(lowest, jnp.maximum(spare, 0))
-    if len(lowest) != 2:
-        return lowest
-    return jnp.stack([jnp.maximum(spare - lowest[1], 0), lowest[1]])
-
-
-def _first_record(star: Star, length: int) -> Int32[Array, ""]:
-    if star.n is not None:
-        return star.n
-    middle = jnp.round(star.guess_records()).astype(jnp.int32)
-    return jnp.maximum(middle - length // 2, 0)
-
-
 def _hub_tilt(star: Star, guess: Array, first: Array, length: int) -> Array:
     """Return the hub's guess or, if n is private, one that suits the window of n."""
     if star.n is not None:
         return guess
     whole = star.alpha.sum()[None]
-    return even_tilt(whole, guess, first, first + (length - 1), star.given)
-
-
-def _log_law(star: Star, counts: Array) -> Array:
-    values = jnp.broadcast_to(star.values[:, None], counts.shape)
-    logs = star.noise.log_prob(values, counts * star.step)
-    logs = jnp.where(jnp.asarray(star.seen)[:, None], logs, 0)
-    if star.n is None:
-        return logs
-    return jnp.where(counts <= star.n.astype(float), logs, -jnp.inf)
+    return even_tilt(whole, guess, first, first + (length - 1))
 
 
 def _leaf_rows(
     star: Star, group: Leaves, lowest_of_hub: Array, guess: Array, windows: Windows
 ) -> Rows:
-    cells = group.values.shape[0]
-    values, alpha = group.values.reshape(cells, -1), group.alpha.reshape(cells, -1)
-    largest = _by_row(lowest_of_hub + (windows.hub - 1), group)[None]
-    middle = jnp.clip(jnp.round(values / star.step), -(2**30), 2**30).astype(jnp.int32)
-    lowest = jnp.minimum(middle - windows.cells // 2, largest + 1 - windows.cells)
-    padding = np.repeat(group.is_padding, group.values.shape[2], axis=1)
-    lowest = jnp.where(padding, 0, jnp.maximum(lowest, 0))
-    counts = (lowest[:, None] + _steps(windows.cells)[None, :, None]).astype(float)
-    ends = _by_row(lowest_of_hub, group), largest[0]
-    guess = even_tilt(alpha.sum(axis=0), _by_row(guess, group), *ends, star.given)
-    rates = jnp.broadcast_to(group.noise.rate, group.values.shape[1:]).reshape(-1)
-    noise = LaplaceLaw(rates, group.noise.discrete)
-    seen = jnp.broadcast_to(values[:, None], counts.shape)
-    logs = noise.log_prob(seen, counts * star.step)
-    logs += window_weights(lowest, windows.cells, alpha, guess, star.given)
-    tail = cell_tails(noise, values, star.step, lowest, windows.cells, largest)
-    logs = jnp.where(padding[:, None], jnp.where(counts == 0, 0, -jnp.inf), logs)
-    tail = jnp.where(padding, -jnp.inf, tail)
-    return Rows.from_logs(logs, lowest, tail, alpha, guess, star.given)
+    cells = leaf_cells(star, group, lowest_of_hub, windows)
+    ends, alpha = (by_row(lowest_of_hub, group), cells.largest[0]), cells.alpha
+    guess = even_tilt(alpha.sum(axis=0), by_row(guess, group), *ends)
+    logs = cells.logs + window_weights(cells.lowest, windows.cells, alpha, guess)
+    ends = cells.lowest, windows.cells, cells.largest
+    tail = cell_tails(cells.noise, cells.values, star.step, *ends)
+    tail = jnp.where(cells.padding, -jnp.inf, tail)
+    return Rows.from_logs(cells.unpadded(logs), cells.lowest, tail, alpha, guess)
 
 
 def _message(rows: Rows, sums: Array, start: Array) -> tuple[Array, Array]:
@@ -238,7 +173,7 @@ def _keep(law: Array, length: int) -> tuple[Array, Array, Array]:
     """
     below = jnp.cumsum(law, axis=1) <= _NEGLIGIBLE
     offset = jnp.minimum(below.sum(axis=1, dtype=jnp.int32), law.shape[1] - length)
-    places = _steps(law.shape[1])[None]
+    places = steps(law.shape[1])[None]
     inside = (places >= offset[:, None]) & (places < offset[:, None] + length)
     kept = take(law.T, offset, length).T
     return offset, kept, jnp.where(inside, 0, law).sum()

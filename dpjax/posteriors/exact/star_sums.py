@@ -14,7 +14,9 @@ from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw, cell_law
 from dpjax.posteriors.exact.components import Component, cells_of, stars
 from dpjax.posteriors.exact.rows import RowLaws
-from dpjax.posteriors.exact.star import StarLaw, guess_hub, infer
+from dpjax.posteriors.exact.star import StarLaw, infer
+from dpjax.posteriors.exact.star_likelihood import log_likelihood
+from dpjax.posteriors.exact.star_windows import guess_hub
 from dpjax.posteriors.exact.stars import Leaves, Star
 from dpjax.posteriors.exact.windows import Windows
 from dpjax.posteriors.plug_in import draw_tables, rows_log_density
@@ -36,9 +38,9 @@ class StarSums(eqx.Module):
         """All stars of the network, each made of a hub and its leaves."""
         return stars(self.statistic.network) or ()
 
-    def star(self, component: Component, given: Array | None = None) -> Star:
-        """Restrict the release to one star; `given` tables replace the prior."""
-        prior = self.prior if given is None else given
+    def star(self, component: Component, prior: Array | None = None) -> Star:
+        """Restrict the release to one star; `prior` or tables replace the prior."""
+        prior = self.prior if prior is None else prior
         measured = self.statistic.measured
         assert measured is not None  # `network_counts` checks this
         tables = {group: table for table, group in enumerate(measured.groups)}
@@ -60,7 +62,7 @@ class StarSums(eqx.Module):
             groups.append(Leaves(noisy.astype(float), alpha, law, tuple(sizes)))
         return Star(
             own.astype(float), prior[hub], groups, self.n, self.law.of(start),
-            (seen,) * len(hub), given=given is not None,
+            (seen,) * len(hub),
         )  # fmt: skip
 
     @jax.jit
@@ -115,9 +117,10 @@ class StarSums(eqx.Module):
     @jax.jit
     def log_density(self, theta: Array, log_evidence: Array) -> Float[Array, ""]:
         """Log-posterior density of all tables at `theta`, by Bayes' rule."""
-        laws = [infer(self.star(x, theta), self.windows) for x in self.components]
+        stars = [self.star(component, theta) for component in self.components]
         density = rows_log_density(self.prior, theta, self.statistic.layout)
-        return density + sum(law.log_evidence for law in laws) - log_evidence
+        found = sum(log_likelihood(star, self.windows) for star in stars)
+        return density + found - log_evidence
 
 
 class InferredStars(eqx.Module):

@@ -59,7 +59,6 @@ class Star(eqx.Module):
     noise: LaplaceLaw  # noise of `values`, with one rate
     seen: tuple[bool, ...] = eqx.field(static=True)  # levels with a measured count
     step: int = eqx.field(static=True, default=1)  # change of a number by one record
-    given: bool = eqx.field(static=True, default=False)  # `alpha` are probabilities
 
     def hub_tails(self, lowest: Array, length: int) -> Float[Array, " levels"]:
         """Log of a bound of the weight of each hub count outside its window.

@@ -14,6 +14,7 @@ from dpjax._types import Key
 from dpjax.families.log_densities import dirichlet_log_density
 from dpjax.noise import LaplaceLaw
 from dpjax.posteriors.exact.cell_laws import CellLaw
+from dpjax.posteriors.exact.count_weights import poisson
 from dpjax.posteriors.exact.rows import count_weights, even_tilt
 from dpjax.posteriors.exact.trees import Table, Tree, TreeLaw, grow, infer_tree
 from dpjax.posteriors.plug_in import draw_tables
@@ -69,15 +70,19 @@ class TreeSums(eqx.Module):
         shape = (1 if parent is None else 2, 2)
         size = 2 * shape[0]
         start = self.statistic.layout.offsets[variable]
-        prior, known = self.prior if given is None else given, given is not None
+        prior = self.prior if given is None else given
         alpha = prior[start : start + size].reshape(shape).T
         counts = jnp.arange(n + 1, dtype=jnp.int32).astype(float)[None, :, None]
         counts = jnp.broadcast_to(counts, (2, n + 1, shape[0]))
         most = jnp.full(shape[0], n, jnp.int32)
         guess, whole = jnp.full(shape[0], max(n / shape[0], 0.5)), alpha.sum(axis=0)
-        guess = even_tilt(whole, guess, jnp.zeros_like(most), most, known)
-        logs = count_weights(counts, alpha, guess, whole, known)
-        norm = count_weights(counts[0], whole, guess, whole, known)
+        if given is None:
+            guess = even_tilt(whole, guess, jnp.zeros_like(most), most)
+            logs = count_weights(counts, alpha, guess, whole)
+            norm = count_weights(counts[0], whole, guess, whole)
+        else:
+            logs = poisson(counts, (alpha / whole[None] * guess[None])[:, None])
+            norm = poisson(counts[0], guess[None])
         if group in measured.groups:
             place = measured.offsets[measured.groups.index(group)]
             noisy = self.values[place : place + size].reshape(shape).T
