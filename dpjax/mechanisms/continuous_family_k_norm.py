@@ -13,20 +13,19 @@ import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int, Real
 
-from dpjax._checks import positive, typed_key
+from dpjax._checks import positive
 from dpjax._products import matmul
 from dpjax._types import Key
-from dpjax.mechanisms import base
-from dpjax.mechanisms.continuous_k_norm import refuse_length
+from dpjax.mechanisms.continuous_k_norm import ContinuousNoise, refuse_length
 from dpjax.mechanisms.row_draws import power
-from dpjax.privacy import Adjacency, Epsilon, PureDP, exact_epsilon
+from dpjax.privacy import Epsilon, PureDP, exact_epsilon
 from dpjax.statistics import FamilyStatistic, Statistic
 from dpjax.statistics.family_statistic import Changes
 
 _FINEST = Fraction(1, 32)  # loss of one step of the radius that is small enough
 
 
-class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
+class ContinuousFamilyKNorm(ContinuousNoise):
     r"""Simulate $T(D) + Z$ with density $\propto \exp(-\epsilon \|z\|)$.
 
     The norm is $\max_p \|z_p\|_1 / b_p$ over disjoint parts p of the numbers.
@@ -71,11 +70,6 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         sizes = np.array([[size for _, size in one] for one in parts], kind)
         return cls(family, places, sizes, np.array([*map(float, budgets)], kind))
 
-    @property
-    def adjacency(self) -> Adjacency:
-        """The adjacency of the statistic."""
-        return self.statistic.adjacency
-
     @cached_property
     def _part_of(self) -> Int[np.ndarray, " m"]:
         part_of = np.zeros(self.statistic.length, np.int64)
@@ -87,11 +81,6 @@ class ContinuousFamilyKNorm(base.MechanismWithJointLaw):
         """Sum the absolute values of the numbers of each part."""
         member = self._part_of[:, None] == np.arange(len(self.places))
         return matmul(jnp.abs(values), jnp.asarray(member, values.dtype))
-
-    def sample(self, key: Key, exact: Int[Array, "*batch m"]) -> Float[Array, "..."]:
-        """Add noise to `exact`, independently for each vector on the last axis."""
-        typed_key(key=key)
-        return exact.astype(float) + self.noise(key, exact.shape)
 
     def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw noise of this shape, whose last axis has the statistic's numbers."""

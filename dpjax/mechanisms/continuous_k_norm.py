@@ -1,8 +1,10 @@
 """K-norm noise in floating point: for studies under `jit` and `vmap`."""
 
+import abc
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,7 +28,27 @@ from dpjax.statistics.block_statistic import BlockStatistic
 from dpjax.statistics.contrast_moments import CellsBeyondMargins
 
 
-class ContinuousKNorm(base.MechanismWithJointLaw):
+class ContinuousNoise(base.MechanismWithJointLaw):
+    """K-norm noise on a statistic, in floating point."""
+
+    statistic: eqx.AbstractVar[Any]
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The adjacency of the statistic."""
+        return self.statistic.adjacency
+
+    @abc.abstractmethod
+    def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """Draw noise of this shape, whose last axis has the statistic's numbers."""
+
+    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """Add noise to `exact`, independently for each vector on the last axis."""
+        typed_key(key=key)
+        return exact.astype(float) + self.noise(key, exact.shape)
+
+
+class ContinuousKNorm(ContinuousNoise):
     r"""Simulate $T(D) + Z$ with density $\propto \exp(-\sum_g \epsilon_g \|z\|_g)$.
 
     `KNorm` has the same noise in whole numbers, exactly.
@@ -66,16 +88,6 @@ class ContinuousKNorm(base.MechanismWithJointLaw):
         budgets = [float(exact_epsilon(x, "epsilons")) for x in epsilons]
         each = np.outer(budgets, parts).astype(jnp.result_type(float))
         return cls(contrasts, groups, each)
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """The adjacency of the statistic."""
-        return self.statistic.adjacency
-
-    def sample(self, key: Key, exact: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """Add noise to `exact`, independently for each vector on the last axis."""
-        typed_key(key=key)
-        return exact.astype(float) + self.noise(key, exact.shape)
 
     def noise(self, key: Key, shape: tuple[int, ...]) -> Float[Array, "..."]:
         """Draw noise of this shape, whose last axis has the statistic's numbers."""

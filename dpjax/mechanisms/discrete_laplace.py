@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Real, UInt32
 
 from dpjax._checks import of_type, whole
 from dpjax._platforms import on_cpu
-from dpjax._types import Described, Key, Scalar
+from dpjax._types import Key, Scalar
 from dpjax.mechanisms import base
 from dpjax.mechanisms.integer_noise import (
     IntegerNoise,
@@ -133,13 +133,6 @@ class DiscreteLaplace(IntegerNoise):
         table = tables.fingerprint(self.table)
         return {"kind": self.kind, "scale": str(self._scale), "table": table}
 
-    @classmethod
-    def from_description(
-        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
-    ) -> "DiscreteLaplace":
-        """Make the mechanism again from the statistic and `cost`, the budget."""
-        return cls.of(statistic, cost)
-
     def derived_facts(self) -> dict[str, Any]:
         """Return the sensitivity of the statistic, for software that reads the file."""
         value, tight = int(self.sensitivity.value), self.sensitivity.tight
@@ -153,10 +146,6 @@ class DiscreteLaplace(IntegerNoise):
             "scale": str(self._scale),
             "certificate": "every ratio of neighbouring probabilities ≤ exp(1 / scale)",
         }
-
-    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^53 to 2^53."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax._types import Described
 from dpjax.mechanisms import base
 from dpjax.mechanisms.continuous_family_k_norm import (
     ContinuousFamilyKNorm,
@@ -116,13 +115,6 @@ class FamilyKNorm(NormMechanism):
             "parts": parts,
             "points": digest(self.law),
         }
-
-    @classmethod
-    def from_description(
-        cls, described: Described, statistic: Statistic, cost: Guarantee, n: int | None
-    ) -> "FamilyKNorm":
-        """Make the mechanism again from the statistic and `cost`, the budget."""
-        return cls.of(statistic, cost)
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers with one radius, and what the certificate proves."""

@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real, UInt32
 
-from dpjax._types import Described, Scalar
+from dpjax._types import Scalar
 from dpjax.mechanisms.integer_noise import IntegerNoise, suffices
 from dpjax.noise import GaussianLaw
-from dpjax.noise.discrete_laplace import LARGEST
 from dpjax.privacy import (
     ZCDP,
     Adjacency,
@@ -77,17 +76,6 @@ class GaussianNoise(IntegerNoise):
         squared = statistic.squared_sensitivity(cost.adjacency)
         return cls.calibrate(cost.rho, squared)
 
-    @classmethod
-    def from_description(
-        cls: type[Noise],
-        described: Described,
-        statistic: Statistic,
-        cost: Guarantee,
-        n: int | None,
-    ) -> Noise:
-        """Make the mechanism again from the statistic and `cost`, the budget."""
-        return cls.of(statistic, cost)
-
     @property
     def adjacency(self) -> Adjacency:
         """The adjacency for which the sensitivity holds."""
@@ -115,10 +103,6 @@ class GaussianNoise(IntegerNoise):
             "variance": float(0.5 / self.h),
             "certificate": self.certificate,
         }
-
-    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^29 to 2^29."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= LARGEST))
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]

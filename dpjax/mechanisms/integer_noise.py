@@ -1,4 +1,4 @@
-"""The base class of mechanisms that add independent integers from a certified table."""
+"""Base classes of mechanisms that add integers to the numbers of a statistic."""
 
 import abc
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ from jax.core import Tracer
 from jaxtyping import Array, Int, UInt32
 
 from dpjax._checks import typed_key
-from dpjax._types import Key
+from dpjax._types import Described, Key
 from dpjax.mechanisms import base
 from dpjax.noise.discrete_laplace import LARGEST
-from dpjax.privacy import Sensitivity
+from dpjax.privacy import Guarantee, Sensitivity
 
 _SHORTEST = 4096  # shortest length that a release compiles for: shared by most vectors
 _WORDS = 8  # of 32 bits, for the numerator and for the denominator of a budget
@@ -23,14 +23,30 @@ _WORDS = 8  # of 32 bits, for the numerator and for the denominator of a budget
 Made = TypeVar("Made", bound="IntegerNoise")
 
 
-class IntegerNoise(base.MechanismWithLaw, base.ExactMechanism):
+class AddedIntegers(base.ExactMechanism):
+    """A mechanism that adds a random integer to every number, and clips the sums."""
+
+    additive: ClassVar[bool] = True
+
+    @classmethod
+    def from_description(
+        cls: Any, described: Described, statistic: Any, cost: Guarantee, n: int | None
+    ) -> Any:
+        """Make the mechanism again from the statistic and `cost`, the budget."""
+        return cls.of(statistic, cost)
+
+    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
+        """Return whether `values` are `length` integers from -largest to largest."""
+        wide = np.abs(values) > self.largest
+        return values.shape == (length,) and not wide.any()
+
+
+class IntegerNoise(base.MechanismWithLaw, AddedIntegers):
     """A mechanism that adds noise to every number, drawn from an integer table.
 
     A subclass has a field `fraction`: numerator and denominator of the exact budget,
     from `words_of`.
     """
-
-    additive: ClassVar[bool] = True
 
     @abc.abstractmethod
     def _noisy(self, key: Key, exact: Array) -> Array:

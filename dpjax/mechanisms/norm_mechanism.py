@@ -16,14 +16,15 @@ from jaxtyping import Array, Int
 from dpjax._checks import typed_key
 from dpjax._types import Key
 from dpjax.mechanisms import base
-from dpjax.mechanisms.continuous_k_norm import refuse_length
+from dpjax.mechanisms.continuous_k_norm import ContinuousNoise, refuse_length
+from dpjax.mechanisms.integer_noise import AddedIntegers
 from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.noise.exact_choice import Bits, system_bits
 from dpjax.noise.norm_law import NormLaw
 from dpjax.privacy import Adjacency
 
 
-class NormMechanism(base.ExactMechanism):
+class NormMechanism(AddedIntegers):
     """Add K-norm noise to a statistic, independently for each of several groups.
 
     A subclass has a field `statistic`, and says what the groups are by `laws`.
@@ -34,7 +35,6 @@ class NormMechanism(base.ExactMechanism):
     """
 
     format_version: ClassVar[int] = 2
-    additive: ClassVar[bool] = True
     largest: ClassVar[int] = WIDEST
 
     statistic: eqx.AbstractVar[Any]
@@ -45,8 +45,8 @@ class NormMechanism(base.ExactMechanism):
         """The distribution of the noise of each group of numbers."""
 
     @abc.abstractmethod
-    def for_studies(self) -> Any:
-        """Return the mechanism in real arithmetic, with a method `noise`."""
+    def for_studies(self) -> ContinuousNoise:
+        """Return the mechanism in real arithmetic."""
 
     @property
     def adjacency(self) -> Adjacency:
@@ -91,10 +91,6 @@ class NormMechanism(base.ExactMechanism):
         """Return the probability of one vector of noise, exactly."""
         each = (law.probability(noise) for law in self.laws)
         return math.prod(each, start=Fraction(1))
-
-    def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^53 to 2^53."""
-        return values.shape == (length,) and bool(np.all(np.abs(values) <= WIDEST))
 
 
 def digest(law: NormLaw) -> str:

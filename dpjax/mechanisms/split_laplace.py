@@ -16,6 +16,7 @@ from dpjax._checks import typed_key
 from dpjax._types import Described, Key
 from dpjax.mechanisms import base
 from dpjax.mechanisms.discrete_laplace import DiscreteLaplace
+from dpjax.mechanisms.integer_noise import AddedIntegers
 from dpjax.noise import LaplaceLaw, tables
 from dpjax.noise.discrete_laplace import WIDEST
 from dpjax.privacy import (
@@ -32,7 +33,7 @@ _LONGEST_DENOMINATOR = 1024  # bits
 
 
 @base.MECHANISMS.add
-class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
+class SplitLaplace(base.MechanismWithLaw, AddedIntegers):
     r"""Release all tables f as one vector, with noise of budget $\epsilon_f$ for each.
 
     Mechanisms of equal shapes can be stacked on a leading axis, for `vmap`.
@@ -53,7 +54,6 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
     """
 
     kind: ClassVar[str] = "split-discrete-laplace"
-    additive: ClassVar[bool] = True
     largest: ClassVar[int] = WIDEST
 
     stack: DiscreteLaplace
@@ -185,9 +185,9 @@ class SplitLaplace(base.MechanismWithLaw, base.ExactMechanism):
         }
 
     def is_possible_output(self, values: np.ndarray, length: int) -> bool:
-        """Return whether `values` are `length` integers from -2^53 to 2^53."""
-        fits = values.shape == (length,) == (sum(self.lengths),)
-        return fits and bool(np.all(np.abs(values) <= WIDEST))
+        """Return whether `values` are integers from -2^53 to 2^53 for all tables."""
+        fits = length == sum(self.lengths)
+        return fits and super().is_possible_output(values, length)
 
     def log_prob(
         self, released: Real[Array, "*shape"], exact: Real[Array, "*shape"]
