@@ -96,7 +96,7 @@ def _logs(
         return log_tables(layout, _factors(theta, net, layout, record, more))[start:]
 
     given = evidence, none if factors is None else factors
-    return each(one, given, partial(_at_once, layout))
+    return each(one, given, JunctionTree.of(layout).at_once)
 
 
 @partial(jax.jit, static_argnames=("net", "largest"))
@@ -135,7 +135,7 @@ def complete(
         return lax.scan(step, record, order)[0]
 
     noise = jr.gumbel(key, (len(evidence), len(net.names), widest))
-    return each(one, (evidence, noise), partial(_at_once, layout))
+    return each(one, (evidence, noise), JunctionTree.of(layout).at_once)
 
 
 def refuse_contradictions(log_joint: Float[Array, "*shape k"]) -> None:
@@ -161,12 +161,7 @@ def _layout(net: BayesNet, groups: tuple[tuple[int, ...], ...] = ()) -> TableLay
 
 def tables_at_once(net: BayesNet, group: tuple[int, ...]) -> Callable[[Sizes], int]:
     """Return for how many records at once `log_joint` computes tables."""
-    return partial(_at_once, _layout(net, (group,)))
-
-
-def _at_once(layout: TableLayout, sizes) -> int:
-    cliques = TableLayout(layout.sizes, JunctionTree.of(layout).cliques)
-    return max(1, sizes.numbers // (8 * cliques.length))
+    return JunctionTree.of(_layout(net, (group,))).at_once
 
 
 def _factors(

@@ -103,8 +103,7 @@ class RandomField:
         cells = math.prod(self.layout.sizes)
         if cells * len(self) > _MOST_VALUES:
             return False
-        cliques = JunctionTree.of(self.layout).cliques
-        return cells <= 4 * TableLayout(self.layout.sizes, cliques).length
+        return cells <= 4 * JunctionTree.of(self.layout).cells
 
     def possible(self) -> Float[Array, "k x"] | None:
         """Return the features of all possible records, or None if it is not `is_dense`.
@@ -174,8 +173,7 @@ class RandomField:
 
     def at_once(self, sizes: Sizes) -> int:
         """Return for how many parameters at once marginals are computed."""
-        cliques = TableLayout(self.layout.sizes, JunctionTree.of(self.layout).cliques)
-        return max(1, sizes.numbers // (8 * cliques.length))
+        return JunctionTree.of(self.layout).at_once(sizes)
 
     def features(self, tables: Float[Array, " c"]) -> Float[Array, " k"]:
         """Return the sums of the features, given tables of `layout`."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dpjax._platforms import Sizes
 from dpjax.tables.layout import TableLayout
 
 MOST_CELLS = 1 << 22  # of one clique
@@ -22,6 +23,7 @@ class JunctionTree:
     cliques: tuple[tuple[int, ...], ...]  # variables, in ascending order of depth
     parents: tuple[int, ...]  # the next clique towards the root; -1 for a root
     depths: tuple[int, ...]  # number of steps to the root
+    cells: int  # of all cliques together
 
     @classmethod
     def of(cls, layout: TableLayout) -> "JunctionTree":
@@ -34,6 +36,10 @@ class JunctionTree:
             ValueError: if a clique has more than 2^22 cells.
         """
         return _plan(layout)
+
+    def at_once(self, sizes: Sizes) -> int:
+        """Return for how many records at once the cells of all cliques are computed."""
+        return max(1, sizes.numbers // (8 * self.cells))
 
     def separator(self, clique: int) -> tuple[int, ...]:
         """Return the variables that a clique shares with its parent clique."""
@@ -50,8 +56,8 @@ class JunctionTree:
 @lru_cache(maxsize=64)
 def _plan(layout: TableLayout) -> JunctionTree:
     cliques, neighbours = _merge(_eliminate(layout))
-    for members in cliques.values():
-        cells = math.prod(layout.shape(tuple(members)))
+    sizes = [math.prod(layout.shape((*members,))) for members in cliques.values()]
+    for cells in sizes:
         if cells > MOST_CELLS:
             raise ValueError(
                 f"`network` must have cliques of at most {MOST_CELLS} cells when its "
@@ -72,6 +78,7 @@ def _plan(layout: TableLayout) -> JunctionTree:
         tuple(tuple(sorted(cliques[clique])) for _, clique, _ in found),
         tuple(places[up] for _, _, up in found),
         tuple(depth for depth, _, _ in found),
+        sum(sizes),
     )
 
 
