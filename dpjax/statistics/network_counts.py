@@ -22,7 +22,7 @@ from dpjax.privacy import Adjacency
 from dpjax.statistics.base import STATISTICS, Columns, NodeTableStatistic
 from dpjax.statistics.cell_statistic import CellStatistic
 from dpjax.tables.counts import count_batches
-from dpjax.tables.gathers import Gather, add, agreeing_cells, take
+from dpjax.tables.gathers import Gather, add, cells_to_sum, take
 from dpjax.tables.layout import TableLayout, maximal_groups
 
 _MOST_SLICES = 8
@@ -102,7 +102,7 @@ class NetworkCounts(CellStatistic, NodeTableStatistic):
         for family in self.net.families:
             start, length = starts.get(family), math.prod(measured.shape(family))
             if start is None:
-                places += agreeing_cells(measured, self._smallest(family), family)
+                places += cells_to_sum(measured, family)
                 start, end = end, end + length
             follows = pieces and pieces[-1][1] == start
             pieces.append((pieces.pop()[0] if follows else start, start + length))
@@ -124,16 +124,6 @@ class NetworkCounts(CellStatistic, NodeTableStatistic):
         if net is None:
             raise ValueError("`parents` must be given for counts of a network.")
         return cls(net, families=described["families"])
-
-    def _smallest(self, family: tuple[int, ...]) -> int:
-        """Return the smallest measured table that contains `family`."""
-        layout = self.measured
-        holding = [
-            (math.prod(layout.shape(group)), table)
-            for table, group in enumerate(layout.groups)
-            if set(group).issuperset(family)
-        ]
-        return min(holding)[1]
 
 
 def exact_counts(

@@ -110,20 +110,23 @@ def agreeing_cells(
     return np.split(order.astype(np.uint32), smaller.length)
 
 
-def marginals(tables: TableLayout, wanted: TableLayout) -> Gather:
-    """For each cell of wanted tables, the cells of the smallest table that give it.
+def cells_to_sum(tables: TableLayout, group: tuple[int, ...]) -> list[np.ndarray]:
+    """For each cell of a table over `group`, those of the smallest table that give it.
 
     Raises:
-        ValueError: if no table contains one of the wanted tables.
+        ValueError: if no table contains the group.
     """
-    lists = []
-    for group in wanted.groups:
-        holding = [
-            (math.prod(tables.shape(other)), table)
-            for table, other in enumerate(tables.groups)
-            if {*group} <= {*other}
-        ]
-        if not holding:
-            raise ValueError("`tables` must contain all tables that are wanted.")
-        lists += agreeing_cells(tables, min(holding)[1], group)
+    holding = [
+        (math.prod(tables.shape(other)), table)
+        for table, other in enumerate(tables.groups)
+        if {*group} <= {*other}
+    ]
+    if not holding:
+        raise ValueError("`tables` must contain all tables that are wanted.")
+    return agreeing_cells(tables, min(holding)[1], group)
+
+
+def marginals(tables: TableLayout, wanted: TableLayout) -> Gather:
+    """For each cell of wanted tables, list the `cells_to_sum`."""
+    lists = [cells for group in wanted.groups for cells in cells_to_sum(tables, group)]
     return Gather.of(lists, tables.length)
