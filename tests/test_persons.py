@@ -36,7 +36,7 @@ def words(monkeypatch):
             given, left[:] = left[:count], left[count:]
             return np.array(given, np.uint64)
 
-        monkeypatch.setattr(persons, "_words", some)
+        monkeypatch.setattr(persons, "random_words", some)
 
     return give
 

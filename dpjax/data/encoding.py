@@ -4,7 +4,6 @@ The code of a cell depends only on that cell and the schema: otherwise one recor
 change the codes of all others.
 """
 
-import abc
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,24 +14,13 @@ from jaxtyping import Array, ArrayLike, Float
 from dpjax._checks import of_type
 from dpjax._private import Unpickled
 from dpjax.data import sources
+from dpjax.data.beside import Beside
 from dpjax.data.categorical import Categorical, Encoder
 from dpjax.data.intervals import Interval
 from dpjax.data.kinds import AnyVariable
 from dpjax.tables.counts import check_records
 
 _MOST_LEVELS = 1 << 24  # of a column of floats, which are then exact
-
-
-class Beside(abc.ABC):
-    """A column that is read with the variables, but is none of them."""
-
-    name: str
-    argument: str
-    """The argument that names the column."""
-
-    @abc.abstractmethod
-    def see(self, table: sources.Table, place: str) -> None:
-        """Read the column of a table from the part `place` of the source."""
 
 
 def of_one_kind(
@@ -72,7 +60,7 @@ def encode_batches(
     known = {x.name for x in (*variables, *wanted)}
     for part, table in _tables(source, wanted, known, ignore):
         if beside is not None:
-            beside.see(table, part.place)
+            beside.see(table, part.where)
         if sources.is_array(table):
             yield _checked_array(table, variables)
             empty = False
@@ -82,7 +70,7 @@ def encode_batches(
             column, outside = _encoded(table, variable, encoders)
             _check_length(column, next(iter(encoded.values()), column), variable)
             if outside:
-                column = f"column {variable.name!r:.80}{_in(part.place)}"
+                column = f"column {variable.name!r:.80}{part.where}"
                 raise ValueError(variable.refusal(column, outside))
             encoded[variable.name] = column
         yield _in_columns(encoded, variables)
@@ -224,7 +212,7 @@ def _check_beside(beside: Beside, part: sources.Part) -> None:
     if beside.name not in part.names():
         raise ValueError(
             f"`{beside.argument}` must name a column of the table, got no "
-            f"{beside.name!r:.80}{_in(part.place)}."
+            f"{beside.name!r:.80}{part.where}."
         )
 
 
@@ -236,7 +224,7 @@ def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> 
         in_file = not isinstance(part, sources.InMemoryTable)
         raise ValueError(
             "`table` must have a column for each variable, got no "
-            f"{missing[0]!r:.80}{_in(part.place)}."
+            f"{missing[0]!r:.80}{part.where}."
             + _ONE_COLUMN
             * (in_file and len(present) == 1 < len(names))
         )
@@ -244,13 +232,9 @@ def check_columns(part: sources.Part, names: Sequence[str], known: set[str]) -> 
     if unknown and "*" not in known:  # by number: see `sources.in_memory.check_names`
         raise ValueError(
             f"`table` must have only columns of the schema, column {unknown[0]} "
-            f"{_in(part.place).lstrip() + ' ' if part.place else ''}is not: declare "
+            f"{part.where.lstrip() + ' ' if part.place else ''}is not: declare "
             "it, drop it, or ignore it (`ignore` or --ignore)."
         )
-
-
-def _in(place: str) -> str:
-    return f" in {place}" if place else ""
 
 
 def _checked_array(records: ArrayLike, variables: Sequence[AnyVariable]) -> np.ndarray:

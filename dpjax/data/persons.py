@@ -9,30 +9,27 @@ alone. Therefore the kept rows of the two tables differ by at most k rows.
 
 import functools
 import math
-import os
 import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
-from jaxtyping import Real
 
 from dpjax.data import sources
-from dpjax.data.encoding import AnyVariable, Beside, encode_batches
+from dpjax.data.beside import Beside
+from dpjax.data.encoding import AnyVariable, encode_batches
 from dpjax.data.impossible import Combination, checked
 from dpjax.data.intervals import number
 from dpjax.data.levels import Variable
 from dpjax.data.matching import EXACT_INTEGERS, ROUNDING
-from dpjax.data.sources.encoded_columns import read_column
+from dpjax.data.sampling import Rows, random_words
 from dpjax.privacy import REPLACE_ONE, Adjacency
 
 _WHOLE = re.compile(r"([+-]?)([0-9]+)")
 _MOST_DIGITS = 1000  # of an integer that is not written with digits only
-_WORD = 8  # bytes
 _WAITING = 1 << 20  # rows between two cuts
 
-Rows = Real[np.ndarray, "_ d"]
 _Some = tuple[Rows, np.ndarray, np.ndarray]  # rows, their persons and words
 
 
@@ -96,7 +93,7 @@ def kept_rows(
     batches = encode_batches(source, variables, ignore=ignore, beside=people)
     names = [variable.name for variable in variables]
     for rows in checked(batches, impossible, names):
-        waiting.append((rows, people.of_the(rows), _words(len(rows))))
+        waiting.append((rows, people.of_the(rows), random_words(len(rows))))
         size += len(rows)
         if size > most:
             waiting = [_cut(waiting, contributions)]
@@ -165,43 +162,16 @@ def _any_text() -> Variable:
 class _People(Beside):
     """The persons of a table's rows, as integers in the order of their first rows."""
 
-    argument = "id"
-
     def __init__(self, name: str) -> None:
-        self.name = name
+        super().__init__(name, "id")
         self._known: dict[str, int] = {}  # salted hashes: no choice of ids is slow
-        self._codes = np.zeros(0, np.int64)
 
-    def see(self, table: sources.Table, place: str) -> None:
-        """Read the column of a table; `of_the` then returns its persons."""
-        if sources.is_array(table):
-            raise ValueError(
-                "`id` must name a column, and encoded records have no names: give the "
-                "table itself, which is encoded here."
-            )
-        values, places = read_column(table, self.name)
-        used = np.unique(places).tolist()
-        codes = np.zeros(len(values), np.int64)
-        for i in used:
-            person = person_of(values[i])
-            if person is None:
-                raise ValueError(_refusal(self.name, place, values[i]))
-            codes[i] = self._known.setdefault(person, len(self._known))
-        self._codes = codes[places]
-
-    def of_the(self, rows: Rows) -> np.ndarray:
-        """Return the persons of the rows that were encoded last."""
-        codes, self._codes = self._codes, np.zeros(0, np.int64)
-        if len(codes) != len(rows):
-            raise ValueError(
-                f"`table` must have columns of one length, not {self.name!r:.80}."
-            )
-        return codes
-
-
-def _words(count: int) -> np.ndarray:
-    """Return secret random integers of 64 bits."""
-    return np.frombuffer(os.urandom(_WORD * count), np.uint64)
+    def integer(self, cell: object, where: str) -> int:
+        """Return the integer of the person of a cell."""
+        person = person_of(cell)
+        if person is None:
+            raise ValueError(_refusal(f"column {self.name!r:.80}{where}", cell))
+        return self._known.setdefault(person, len(self._known))
 
 
 def _cut(parts: list[_Some], k: int) -> _Some:
@@ -216,8 +186,7 @@ def _cut(parts: list[_Some], k: int) -> _Some:
     return rows[kept], persons[kept], words[kept]
 
 
-def _refusal(name: str, place: str, cell: Any) -> str:
-    column = f"column {name!r:.80}{f' in {place}' if place else ''}"
+def _refusal(column: str, cell: Any) -> str:
     shown = number(cell)
     missing = shown is not None and shown != shown
     if missing or (isinstance(cell, str) and _any_text().code(cell) == 1):

@@ -25,7 +25,7 @@ def poisson_sample(batches: Iterable[Rows], rate: Fraction) -> Rows:
         Not private: the rows are those of records.
     """
     below = np.uint64(int(rate * 2**64))
-    return np.concatenate([rows[_words(len(rows)) < below] for rows in batches])
+    return np.concatenate([rows[random_words(len(rows)) < below] for rows in batches])
 
 
 def sample_of_fixed_size(rows: Rows, size: int) -> Rows:
@@ -37,11 +37,12 @@ def sample_of_fixed_size(rows: Rows, size: int) -> Rows:
     Privacy:
         Not private: the rows are those of records.
     """
-    words = _words(len(rows))
+    words = random_words(len(rows))
     while len(np.unique(words)) < len(rows):
-        words = _words(len(rows))
+        words = random_words(len(rows))
     return rows[np.sort(np.argsort(words)[:size])]
 
 
-def _words(many: int) -> UInt64[np.ndarray, " many"]:
+def random_words(many: int) -> UInt64[np.ndarray, " many"]:
+    """Return secret random integers of 64 bits."""
     return np.frombuffer(os.urandom(8 * many), np.uint64)

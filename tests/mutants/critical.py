@@ -27,10 +27,10 @@ FUNCTIONS = {
     "data/sources/queries.py": ("Query._with_keys", "_is_countable", "_of_duckdb"),
     "data/grouping.py": ("weighted_counts", "_add"),
     "data/impossible.py": ("excluded_cells", "refuse_counts"),
-    "data/multiplicities.py": ("Multiplicities.see", "Multiplicities.of_the"),
+    "data/beside.py": ("Beside.see", "Beside.of_the"),
+    "data/multiplicities.py": ("Multiplicities.integer", "Multiplicities.see"),
     "data/persons.py": (
-        "check_id", "kept_rows", "person_of", "_of_text", "_People.see",
-        "_People.of_the", "_words", "_cut",
+        "check_id", "kept_rows", "person_of", "_of_text", "_People.integer", "_cut",
     ),
     "privacy/unit.py": (
         "Unit.of_group", "Unit.per_record", "rows_of", "per_row",
@@ -208,7 +208,7 @@ FUNCTIONS = {
     "releases/candidates.py": (
         "distance_sensitivity", "chosen", "scores_of",
     ),
-    "data/sampling.py": ("poisson_sample", "sample_of_fixed_size"),
+    "data/sampling.py": ("poisson_sample", "sample_of_fixed_size", "random_words"),
     "releases/sampled.py": ("Sampled.of", "Sampled.draw", "Sampled.check"),
     "releases/learning.py": (
         "learn", "_records",

@@ -6,6 +6,7 @@ _UNIT, _KINDS = "privacy/unit.py", "privacy/kinds.py"
 _GUARANTEE, _PUBLISH = "privacy/guarantee.py", "releases/publish.py"
 _SELECTION = "releases/selection.py"
 _PERSONS, _LEDGER = "data/persons.py", "privacy/ledger.py"
+_BESIDE = "data/beside.py"
 _COSTS, _CUTS = "tests/test_contributions.py::", "tests/test_persons.py::"
 _LOSS = _COSTS + "test_a_person_loses_epsilon_and_no_less[1-2-counts-add-remove]"
 _MADE = _COSTS + "test_a_release_is_made_for_a_person[laplace-add-remove]"
@@ -317,10 +318,10 @@ MUTANTS = (
     ),
     _fault(
         "record read by others",
-        "cut: persons of each batch have numbers of their own",
+        "cut: persons of each file have numbers of their own",
         _PERSONS,
-        "            codes[i] = self._known.setdefault(person, len(self._known))\n",
-        "            codes[i] = i\n",
+        "self._known.setdefault(person, len",
+        "self._known.setdefault(person + where, len",
         _CUTS + "test_batches_and_files_are_cut_as_one_table[1048576]",
     ),
     _fault(
@@ -328,7 +329,7 @@ MUTANTS = (
         "cut: ids are compared by the reader's type",
         _PERSONS,
         "self._known.setdefault(person, len",
-        "self._known.setdefault(person + type(values[i]).__name__, len",
+        "self._known.setdefault(person + type(cell).__name__, len",
         _CUTS + "test_a_reader_s_type_is_of_no_account",
     ),
     _fault(
@@ -397,26 +398,29 @@ MUTANTS = (
         _fault(
             "record read by others",
             f"cut: {what}",
-            _PERSONS,
+            file,
             old,
             new,
             _CUTS + f"test_batches_and_files_are_cut_as_one_table[{waiting}]",
         )
-        for what, old, new, waiting in (
+        for what, file, old, new, waiting in (
             (
                 "fewer rows before all are known",
+                _PERSONS,
                 "waiting = [_cut(waiting, contributions)]",
                 "waiting = [_cut(waiting, 1)]",
                 0,
             ),
             (
                 "persons of a batch in another order",
-                "people.of_the(rows), _words",
-                "people.of_the(rows)[::-1], _words",
+                _PERSONS,
+                "people.of_the(rows), random",
+                "people.of_the(rows)[::-1], random",
                 1 << 20,
             ),
             (
                 "persons of another batch",
+                _PERSONS,
                 "rows, persons, words = (np.concatenate(x) for x in zip(",
                 "parts = [(a, b, c) for (a, _, c), (_, b, _) in "
                 "zip(parts, parts[::-1], strict=True)]\n"
@@ -425,14 +429,16 @@ MUTANTS = (
             ),
             (
                 "the person of a cell for that of a row",
-                "        self._codes = codes[places]\n",
-                "        self._codes = np.resize(codes, len(places))\n",
+                _BESIDE,
+                "        self._seen = integers[places]\n",
+                "        self._seen = np.resize(integers, len(places))\n",
                 1 << 20,
             ),
             (
                 "all rows are of one person",
-                "        return codes\n",
-                "        return 0 * codes\n",
+                _BESIDE,
+                "        return seen\n",
+                "        return 0 * seen\n",
                 1 << 20,
             ),
         )
@@ -440,31 +446,31 @@ MUTANTS = (
     _fault(
         "weak randomness",
         "cut: the same words for every release",
-        _PERSONS,
-        "os.urandom(_WORD * count)",
-        "bytes(range(256))[: _WORD * count]",
+        "data/sampling.py",
+        "os.urandom(8 * many)",
+        "bytes(range(256))[: 8 * many]",
         _CUTS + "test_every_row_has_a_new_secret_word",
     ),
     _fault(
         "branch left out",
         "cut: persons of a column of another length",
-        _PERSONS,
-        "        if len(codes) != len(rows):\n",
-        "        codes = np.resize(codes, len(rows))\n        if False:\n",
+        _BESIDE,
+        "        if len(seen) != len(rows):\n",
+        "        seen = np.resize(seen, len(rows))\n        if False:\n",
         _NONE,
     ),
     _fault(
         "branch left out",
         "ids: a missing cell is a person",
         _PERSONS,
-        "            if person is None:\n",
-        "            if False:\n",
+        "        if person is None:\n",
+        "        if False:\n",
         _NONE,
     ),
     _fault(
         "branch left out",
         "ids: encoded records have persons",
-        _PERSONS,
+        _BESIDE,
         "        if sources.is_array(table):\n",
         "        if False:\n",
         _CUTS + "test_a_table_without_names_or_the_column_is_refused",

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 _PUBLISH, _MEASURING = "releases/publish.py", "releases/measuring.py"
 _GROUPING, _MULTIPLICITIES = "data/grouping.py", "data/multiplicities.py"
+_BESIDE = "data/beside.py"
 _RECIPES = "mechanisms/recipes.py"
 _SAMPLING_RECIPES = "mechanisms/sampling_recipes.py"
 _BASE = "mechanisms/base.py"
@@ -265,15 +266,15 @@ MUTANTS = (
             (
                 "multiplicities: one at most",
                 _MULTIPLICITIES,
-                "            integers[i] = int(shown)\n",
-                "            integers[i] = min(int(shown), 1)\n",
+                "        return int(shown)\n",
+                "        return min(int(shown), 1)\n",
                 _MULTIPLES.format("column0-replace-one"),
             ),
             (
                 "multiplicities: none is zero",
                 _MULTIPLICITIES,
-                'shown = person_of(values[i]) or ""',
-                'shown = person_of(values[i]) or "0"',
+                'shown = person_of(cell) or ""',
+                'shown = person_of(cell) or "0"',
                 _OTHERS.format("cells6"),
             ),
             (
@@ -285,9 +286,16 @@ MUTANTS = (
             ),
             (
                 "multiplicities: of other rows",
-                _MULTIPLICITIES,
+                _BESIDE,
                 "        return seen\n",
                 "        return seen[::-1]\n",
+                _MULTIPLES.format("column0-replace-one"),
+            ),
+            (
+                "multiplicities: that of the first cell",
+                _BESIDE,
+                "self.integer(values[i], where)",
+                "self.integer(values[0], where)",
                 _MULTIPLES.format("column0-replace-one"),
             ),
             (
@@ -334,7 +342,7 @@ MUTANTS = (
             ),
             (
                 "multiplicities: of another column",
-                _MULTIPLICITIES,
+                _BESIDE,
                 "        if len(seen) != len(rows):",
                 "        if False:",
                 "test_columns_of_other_lengths_are_refused",

@@ -22,6 +22,11 @@ class Part(abc.ABC):
 
     place: str  # name of the part in messages; empty if there is only one part
 
+    @property
+    def where(self) -> str:
+        """The words " in" and the name of the part, or no words if it has no name."""
+        return f" in {self.place}" if self.place else ""
+
     @abc.abstractmethod
     def names(self) -> list[str]:
         """Return the names of the columns, in order, before any record is read."""

@@ -16,7 +16,7 @@ from typing import Any
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.frames import is_inferred
 from dpjax.data.sources.in_memory import Part, Table, check_names, is_stream
-from dpjax.data.sources.streams import NOT_READ
+from dpjax.data.sources.streams import unreadable
 
 _ENGINES = {
     "_duckdb", "dask", "duckdb", "ibis", "narwhals", "polars", "pyspark", "sqlframe",
@@ -82,7 +82,7 @@ def typed(table: Table) -> Table:
             x for x, kind in kinds if not (kind.is_floating() or kind.is_decimal())
         ]
         return table.mutate(**{x: table[x].cast("string") + "" for x in loose})
-    raise ValueError(NOT_READ.format(type(table).__name__, ""))
+    raise unreadable(table)
 
 
 def _root(table: Table) -> str:
@@ -102,7 +102,7 @@ class Query(Part):
         with contextlib.suppress(Exception):  # engines may raise any exception
             names = list(self.frame.collect_schema())
             return check_names(names)
-        raise self._refusal()
+        raise unreadable(self.table, self.where)
 
     def read(self, names: Sequence[str]) -> Iterator[Table]:
         """Yield the columns `names` of all records, collected into memory."""
@@ -110,7 +110,7 @@ class Query(Part):
         with contextlib.suppress(Exception):
             found.append(_collected(self.frame.select(list(names))))
         if not found:
-            raise self._refusal()
+            raise unreadable(self.table, self.where)
         yield self._as_read(found[0])
 
     def can_group(self, names: Sequence[str]) -> bool:
@@ -166,7 +166,7 @@ class Query(Part):
             counted = frame.group_by(*keys).agg(narwhals.len().alias("n"))
             table = _as_text(_collected(counted.head(_MOST + 1)))
             return narwhals.from_native(table).rename(shown).to_native()
-        raise self._refusal()
+        raise unreadable(self.table, self.where)
 
     def _with_keys(
         self, names: Sequence[str], keys: list[str], text: Sequence[str]
@@ -194,10 +194,6 @@ class Query(Part):
                 if any(map(is_inferred, cells)):
                     raise ValueError(_INFERRED.format(name))
         return table
-
-    def _refusal(self) -> ValueError:
-        where = f" in {self.place}" if self.place else ""
-        return ValueError(NOT_READ.format(type(self.table).__name__, where))
 
 
 def _narwhals() -> Any:

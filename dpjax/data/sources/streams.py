@@ -9,11 +9,14 @@ from typing import Any
 from dpjax.data.sources.arrow import pyarrow
 from dpjax.data.sources.in_memory import Part, Table, check_names
 
-NOT_READ = (
-    "`table` must give records with named columns throughout, the {}{} does not: "
-    "convert it to an Arrow table or a DataFrame, which shows the error."
-)
-"""Refusal of a table by the name of its type and its place."""
+
+def unreadable(table: Table, where: str = "") -> ValueError:
+    """Return the refusal of a table, by the name of its type and its part's `where`."""
+    return ValueError(
+        f"`table` must give records with named columns throughout, the "
+        f"{type(table).__name__}{where} does not: convert it to an Arrow table or a "
+        "DataFrame, which shows the error."
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +36,7 @@ class Stream(Part):
             yield from self._reader
             return
         # Outside the block, so that the package's error is not the context of this one.
-        raise self._refusal()
+        raise unreadable(self.table, self.where)
 
     @functools.cached_property
     def _reader(self) -> Any:
@@ -46,8 +49,4 @@ class Stream(Part):
             if hasattr(self.table, "__arrow_c_stream__"):
                 return pyarrow.RecordBatchReader.from_stream(self.table)
             return pyarrow.table(self.table).to_reader()
-        raise self._refusal()
-
-    def _refusal(self) -> ValueError:
-        where = f" in {self.place}" if self.place else ""
-        return ValueError(NOT_READ.format(type(self.table).__name__, where))
+        raise unreadable(self.table, self.where)
