@@ -152,8 +152,7 @@ def charged_hidden_markov(
         raise ValueError(
             f"`assume_converged` must be True or False, got {assume_converged!r}."
         )
-    burn_in = sweeps - 1 if assume_converged else check_run(chains, sweeps, burn_in)
-    check_run(chains, sweeps, burn_in)
+    burn_in = check_run(chains, sweeps, sweeps - 1 if assume_converged else burn_in)
     refuse_prior(emission=emission, transition=transition)
     check_states(states, declared_cells(net, times))
     _, _, variables = log_variables(net)

@@ -118,7 +118,6 @@ def fit(
         collapsed=collapsed,
     )
     given = NoisyCells.of(released, cells) if noise_aware else cells
-    check_run(chains, sweeps, burn_in)
     typed_key(key=key)
     key_chains, key_modes = jr.split(key)
     run = {"chains": chains, "sweeps": sweeps, "burn_in": burn_in, "progress": progress}

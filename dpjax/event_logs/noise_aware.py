@@ -39,6 +39,7 @@ from dpjax.event_logs.sampler import (
     SweepInfo,
     begin,
     draw_states_of_cells,
+    normalised,
     table_laws,
 )
 
@@ -113,7 +114,7 @@ def _draw_emission(key: Key, cells: NoisyCells, state: NoisyState) -> Emission:
     point = _at(cells, state, v)
     for length, key_step in zip(_LENGTHS, keys, strict=True):
         point = _proposed(key_step, cells, state, point, length)
-    return _normalised(point.v, fields)
+    return normalised(point.v, fields)
 
 
 def _proposed(
@@ -139,7 +140,7 @@ def _drifted(point: _Point, length: float) -> Emission:
 
 def _at(cells: NoisyCells, state: NoisyState, v: Emission) -> _Point:
     model, paths = cells.model, state.hidden.paths
-    share = jnp.exp(_normalised(v, model.fields))
+    share = jnp.exp(normalised(v, model.fields))
     root = cells.roots[state.rates][..., None] * _of_cells(jnp.sqrt(share), paths)
     log, slope = cells.law(root)
     mean = jnp.where(cells.used, root**2, 0)
@@ -177,8 +178,3 @@ def _by_field(
     """Sum over the levels of each field."""
     member = jax.nn.one_hot(_field_of(fields), len(fields), dtype=levels.dtype)
     return matmul(levels, member)
-
-
-def _normalised(v: Emission, fields: tuple[int, ...]) -> Emission:
-    parts = jnp.split(v, np.cumsum(fields)[:-1], axis=-1)
-    return jnp.concatenate([log_normalise(part) for part in parts], axis=-1)

@@ -210,9 +210,13 @@ def _free_tables(
     logs = draw_log_gamma(key, jnp.concatenate(flat, axis=1))
     of_levels = logs[:, : flat[0].shape[1]].reshape(emission.shape)
     of_moves = logs[:, flat[0].shape[1] :].reshape(moves.shape)
-    parts = jnp.split(of_levels, np.cumsum(fields)[:-1], axis=-1)
-    of_fields = [log_normalise(part) for part in parts]
-    return jnp.concatenate(of_fields, axis=-1), log_normalise(of_moves)
+    return normalised(of_levels, fields), log_normalise(of_moves)
+
+
+def normalised(v: Emission, fields: tuple[int, ...]) -> Emission:
+    """Return log-probabilities of each field's levels, whose log-weights are `v`."""
+    parts = jnp.split(v, np.cumsum(fields)[:-1], axis=-1)
+    return jnp.concatenate([log_normalise(part) for part in parts], axis=-1)
 
 
 def draw_bounded_tables(

@@ -159,9 +159,8 @@ MUTANTS = (
         "budget not charged",
         "events: burn-in without a claim is that of one draw",
         _PAID,
-        "burn_in = sweeps - 1 if assume_converged else check_run(chains, "
-        "sweeps, burn_in)",
-        "burn_in = check_run(chains, sweeps, burn_in)",
+        "check_run(chains, sweeps, sweeps - 1 if assume_converged else burn_in)",
+        "check_run(chains, sweeps, burn_in)",
         (_IN_HIDDEN_MARKOV_PAID + "test_a_claim_that_nobody_can_verify_is_labelled",),
     ),
     Mutant(
