@@ -132,13 +132,7 @@ def _read_content(text: str) -> tuple[int, dict[str, Any]]:
 
 
 def _version(content: dict[str, Any]) -> int:
-    """Return the lowest format version that allows all entries.
-
-    It is 2 if a variable, statistic or mechanism is of a kind that came with it, as
-    samples of some families did, a combination of levels is impossible, a person has
-    several rows, or a number is beyond 2^29. It is 3 if public facts are stated, the
-    network was learned, the records were sampled, or the guarantee is of kind zcdp.
-    """
+    """Return the lowest format version that allows all entries."""
     old = {"levels", "other"}, {"lower", "upper", "missing"}
     keys = [set(x) - {"name"} for x in content["variables"]]
     new = any(all(not x <= known for known in old) for x in keys)

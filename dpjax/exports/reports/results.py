@@ -86,12 +86,7 @@ def _intervals(method: str, level: float) -> str:
 
 
 def _of_marginals(fitted: Any, level: float) -> dict[str, dict[str, list]]:
-    """Return the shares of each variable's levels, and of all cells of each table.
-
-    Args:
-        fitted: posterior of a release of marginal tables without a network.
-        level: probability of the intervals.
-    """
+    """Return the shares of each variable's levels, and of all cells of each table."""
     variables, layout = fitted.net.variables, fitted.layout
     split = map(np.asarray, layout.split(fitted.shares()))
     tables = dict(zip(layout.groups, split, strict=True))

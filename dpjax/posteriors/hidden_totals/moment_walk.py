@@ -91,12 +91,7 @@ def _first_fit(hidden: HiddenTotal, points: _Points) -> _Fit:
 def _moved(
     key: Key, hidden: HiddenTotal, points: _Points, fit: _Fit, turn: Int[Array, ""]
 ) -> tuple[_Points, _Points, _PerChain, _PerChain]:
-    """Propose points after `turn` steps, and accept or reject each.
-
-    Returns:
-        Points, slopes of the log-density, probabilities to accept, and what was
-        accepted.
-    """
+    """Propose points after `turn` steps; return those kept, and their slopes."""
     key_speed, key_length, key_choice = jr.split(key, 3)
     steps = fit.steps() * jr.uniform(key_length, (), minval=0.8, maxval=1.2)
     steps = jnp.broadcast_to(steps, points.shape)

@@ -202,15 +202,11 @@ def _propose(
     shift: Int[Array, ""],
     uniform: Float[Array, "3"],
 ) -> tuple[_Exact, _Scalar, Array]:
-    """Propose an exact statistic by a Metropolis step of one kind.
+    """Propose an exact statistic, with the log of its Hastings correction.
 
     Unless `hidden.paired`, half of the proposals for a number are not random-walk steps
     but the released number plus new noise; for a weak prior, these are nearly draws
     from the posterior.
-
-    Returns:
-        The proposal, the log of its Hastings correction, and whether it is a
-        random-walk step.
     """
     variate = _variate(uniform[0])
     is_number = kind < len(exact)
