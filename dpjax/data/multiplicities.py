@@ -39,7 +39,7 @@ class Multiplicities(Beside):
                 "one: rename the column."
             )
         super().__init__(name, argument)
-        self._most, self._total = most, 0
+        self._most, self.total = most, 0  # the sum of what was read
 
     def integer(self, cell: object, where: str) -> int:
         """Return the integer that a cell shows."""
@@ -55,14 +55,9 @@ class Multiplicities(Beside):
     def see(self, table: sources.Table, where: str) -> None:
         """Read the column of a table, and add its integers to the total."""
         super().see(table, where)
-        if float(self._total) + self._seen.sum(dtype=float) > MOST:
+        if float(self.total) + self._seen.sum(dtype=float) > MOST:
             raise ValueError(
                 f"`{self.argument}` must have a sum of at most 2^53, column "
                 f"{self.name!r:.80} has a larger one."
             )
-        self._total += int(self._seen.sum())
-
-    @property
-    def total(self) -> int:
-        """Sum of the integers that were read."""
-        return self._total
+        self.total += int(self._seen.sum())

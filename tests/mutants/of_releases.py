@@ -259,8 +259,8 @@ MUTANTS = (
             (
                 "multiplicities: the total of the last batch",
                 _MULTIPLICITIES,
-                "self._total += int(self._seen.sum())",
-                "self._total = int(self._seen.sum())",
+                "self.total += int(self._seen.sum())",
+                "self.total = int(self._seen.sum())",
                 "test_multiplicities_come_in_batches",
             ),
             (
@@ -322,7 +322,7 @@ MUTANTS = (
             (
                 "multiplicities: their sum has no limit",
                 _MULTIPLICITIES,
-                "if float(self._total) + self._seen.sum(dtype=float) > MOST:",
+                "if float(self.total) + self._seen.sum(dtype=float) > MOST:",
                 "if False:",
                 "test_a_sum_of_multiplicities_beyond_the_range_is_refused",
             ),
