@@ -54,6 +54,12 @@ def worst(statistic: Statistic, pairs: Sequence[Pair]) -> Pair:
     return max(measured, key=lambda pair: np.abs(pair[0] - pair[1]).sum())
 
 
+def _of_records(statistic: Statistic, law_of: Callable[..., Law]) -> Callable[..., Law]:
+    """Return the law of a release of records, given that of exact numbers."""
+    measure, known = jax.jit(statistic.measure), cache(law_of)
+    return lambda records: known(tuple(np.asarray(measure(records)).tolist()))
+
+
 def _subject(
     statistic: Statistic,
     mechanism: MechanismWithLaw,
@@ -62,15 +68,11 @@ def _subject(
     draws: bool = True,
 ) -> Subject:
     """Make the subject for a mechanism, given the law of each noisy number."""
-    measure = jax.jit(statistic.measure)
 
-    @cache
     def law_of(exact: tuple[int, ...]) -> Law:
         return [row(value) for row, value in zip(rows, exact, strict=True)]
 
-    def law(records: np.ndarray) -> Law:
-        return law_of(tuple(np.asarray(measure(records)).tolist()))
-
+    law = _of_records(statistic, law_of)
     if not draws:
         return Subject(mechanism.guarantee(), law, pairs)
     pair, log_prob = worst(statistic, pairs), mechanism.log_prob
@@ -145,18 +147,14 @@ def _jointly(
     statistic = mechanism.statistic
     near = range(-reach, reach + 1)
     outputs = list(itertools.product(near, repeat=statistic.length))
-    known, measure = cache(mechanism.probability), jax.jit(statistic.measure)
+    known = cache(mechanism.probability)
 
-    @cache
     def law_of(exact: tuple[int, ...]) -> Law:
         shifted = (tuple(map(operator.sub, output, exact)) for output in outputs)
         row = [known(noise) for noise in shifted]
         return [[*row, 1 - sum(row)]]
 
-    def law(records: np.ndarray) -> Law:
-        return law_of(tuple(np.asarray(measure(records)).tolist()))
-
-    return Subject(mechanism.guarantee(), law, pairs)
+    return Subject(mechanism.guarantee(), _of_records(statistic, law_of), pairs)
 
 
 def _sums(
