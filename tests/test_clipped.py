@@ -216,6 +216,9 @@ def test_the_posterior_is_prior_times_likelihood():
     )
     draws = np.asarray(found.sample(study_key(1), (4000,)))
     assert abs(draws.mean() - mean) < 6 * sd / math.sqrt(4000)
+    beyond = found.log_prob(np.array([-1.0, 0.0, found.points[-1] + 1, 40.0]))
+    assert np.isneginf(beyond[:2]).all()  # a rate is positive
+    assert found.log_density[-1] > beyond[2] > beyond[3] > -np.inf
 
 
 @pytest.mark.slow

@@ -90,6 +90,24 @@ def test_prior_and_release_disagree(key):
     assert_near_exact(found, mean, sd)
 
 
+@pytest.mark.slow
+def test_totals_that_no_records_have_are_not_drawn(key):
+    """Twenty numbers from 5 to 10 sum to 100 at least; the release is 110."""
+    statistic = Sufficient.of("exponential", (Interval("x", 5, 10),), "replace-one")
+    step, prior = statistic.steps / 10, GammaParameters(2.0, 8.0)
+    law = Laplace(0.1, statistic.sensitivity("replace-one"))
+    released = Released(jnp.asarray([110 * step], float), statistic, law, 20)
+    found = family_posterior(key, released, prior, chains=16, draws=1000)
+    totals = np.linspace(100, 200, 10_001)
+    logs = 19 * np.log(totals) - 22 * np.log(8 + totals)
+    logs -= np.abs(totals - 110) * step * 0.1 / float(law.sensitivity.value)
+    weights = np.exp(logs - logs.max())
+    mean = weights @ (22 / (8 + totals)) / weights.sum()
+    assert float(found.totals.min()) >= 100 - 1e-3
+    rates = np.asarray(found.parameters[0] / found.parameters[1], float)
+    assert_chains_average(rates, mean)
+
+
 def measured(rng, name, family, law, n=400):
     """A release of random records, and the conjugate posterior of the exact total."""
     over = (Interval("x", *family.bounds[0]), Interval("y", -6, 2))[: family.columns]

@@ -2,6 +2,7 @@ import copy
 import json
 from fractions import Fraction
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -207,6 +208,21 @@ def test_noise_for_a_smaller_sensitivity_makes_no_release(net, adjacency):
         made = dp.Released(values, many, kind.of(many, budget), n)
         counts = jax.jit(lambda x, noise: dp.Released(x, many, noise, n).counts())
         np.testing.assert_array_equal(counts(values, made.mechanism), made.counts())
+
+
+def test_noise_for_several_budgets_makes_stacked_releases(net):
+    """Each of them must be for what was measured."""
+    many = dp.statistics.NetworkCounts(net, "all")
+    values = np.zeros((2, many.length), np.int32)
+    for change, enough in ((0, True), (-1, False)):
+        noise = DiscreteLaplace.calibrate_many([1, 2], many.sensitivity("replace-one"))
+        value = noise.sensitivity.value + np.array([0, change])
+        noise = eqx.tree_at(lambda x: x.sensitivity.value, noise, value)
+        if enough:
+            assert dp.Released(values, many, noise, 40).values.shape == values.shape
+        else:
+            with pytest.raises(ValueError, match="must be one for what was measured"):
+                dp.Released(values, many, noise, 40)
 
 
 @pytest.mark.slow

@@ -226,6 +226,21 @@ def test_a_release_of_a_sample_is_charged_saved_and_verified(what, tmp_path):
     assert ("records" in stated["content"]["sampled"]) == (near == "replace-one")
 
 
+def test_a_mechanism_that_costs_less_than_it_may_is_charged_what_it_costs():
+    """At a high temperature a sample is cheap, and of half of the records more so."""
+    recipe = dp.recipes.PosteriorSample(omega="0.2", temperature=4)
+    given = {"epsilon": 5, "adjacency": "replace-one", "mechanism": recipe}
+    ledger = Ledger(budget=PureDP(Fraction(5), "replace-one"))
+    made = dp.release(
+        BIT, rows_of(0, 1, 1, 0), sample_rate="1/2", ledger=ledger, **given
+    )
+    cost = made.guarantee().epsilon
+    assert ledger.cost.epsilon == cost
+    row = float(made.mechanism.guarantee().epsilon)
+    assert float(cost) == pytest.approx(np.log1p(np.expm1(row) / 2))
+    assert type(made).from_text(made.to_text()).guarantee().epsilon == cost
+
+
 @pytest.mark.slow
 def test_the_counts_are_those_of_the_sample():
     made = dp.release(NET, TABLE, epsilon=20, adjacency="add-remove", sample_rate="1/4")

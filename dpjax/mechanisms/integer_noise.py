@@ -89,7 +89,7 @@ def suffices(own: Sensitivity, needed: Sensitivity) -> bool:
 
     A mechanism that is an argument of a compiled function was made outside of it.
     """
-    return isinstance(own.value, Tracer) or bool(needed.value <= own.value)
+    return isinstance(own.value, Tracer) or bool(np.all(needed.value <= own.value))
 
 
 def stacked(budgets: Sequence[Fraction], make: Callable[[Fraction], Made]) -> Made:

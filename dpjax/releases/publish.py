@@ -158,6 +158,8 @@ def release(
     n = size if public else None
     private = make(n=n)
     refuse_cost(private, recipe, cost)
+    if sampled is not None:
+        sampled = sampled.charged(private.guarantee(), cost)
     if ledger is not None:
         purpose = f"{recipe}: {statistic.kind} of {len(statistic.variables)} variables"
         spent = private.guarantee() if sampled is None else sampled.cost

@@ -1,7 +1,7 @@
 """The sampling of records before a release, as part of the release."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -101,10 +101,7 @@ class Sampled:
             spent: the cost of the mechanism for one row of the sample.
             n: the number of records in the sample, or None if it is private.
         """
-        if spent.kind == ZCDP.kind:
-            delta = ApproximateDP.of(self.cost, "sampled").delta
-            spent = ZCDP.of(spent).approximate(delta / self.rate)
-        whole = subsampled(spent, self.rate, self._way)
+        whole = self._of_whole(spent)
         if not whole.fits(self.cost):
             raise ValueError(
                 f"`sampled` must cost at most {self.cost}, got {whole} at this rate."
@@ -113,6 +110,24 @@ class Sampled:
             raise ValueError(
                 f"`sampled` must have {self.size} records in the sample, got {int(n)}."
             )
+
+    def charged(self, spent: Guarantee, allowed: Guarantee) -> "Sampled":
+        """Return the sampling at its cost, if a mechanism costs less than it may.
+
+        Args:
+            spent: the cost of the mechanism for one row of the sample.
+            allowed: what it may cost.
+        """
+        if spent == allowed:
+            return self
+        return replace(self, cost=self._of_whole(spent))
+
+    def _of_whole(self, spent: Guarantee) -> Guarantee:
+        """Cost for one row of the whole table, given that for one of the sample."""
+        if spent.kind == ZCDP.kind:
+            delta = ApproximateDP.of(self.cost, "sampled").delta
+            spent = ZCDP.of(spent).approximate(delta / self.rate)
+        return subsampled(spent, self.rate, self._way)
 
     @property
     def _way(self) -> str:

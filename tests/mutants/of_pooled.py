@@ -12,6 +12,12 @@ _SUMS = "tests/test_clipped.py::"
 _HIDDEN = "posteriors/hidden_totals/hidden_total.py"
 _CURVATURE = "posteriors/estimate/curvature.py"
 _ROWS = "posteriors/estimate/row_prior.py"
+_LIKELIHOOD = "posteriors/exact/star_likelihood.py"
+_DENSITIES = "tests/test_star_likelihood.py::test_"
+_MARGINAL = (
+    _DENSITIES + "the_density_of_a_private_number_of_records_is_that_of_the_marginal"
+)
+_STARS = _DENSITIES + "densities_of_stars_are_sums_over_hidden_counts"
 _IN = "tests/test_pooled.py::"
 _DRAWN = (
     "tests/test_point_estimate.py::"
@@ -33,6 +39,33 @@ _LOG_LINEAR = (
     "tests/test_row_prior.py::test_the_density_and_its_slope_are_those_of_the_definition",
 )
 MUTANTS = (
+    Mutant(
+        "bound loosened",
+        "hidden totals: those below what records can have",
+        _HIDDEN,
+        "possible = jnp.all((least <= scaled) & (scaled <= most))",
+        "possible = jnp.all(scaled <= most)",
+        (
+            "tests/test_noise_aware_families.py::"
+            "test_totals_that_no_records_have_are_not_drawn",
+        ),
+    ),
+    Mutant(
+        "law changed",
+        "densities: a sum over records has no measure",
+        _LIKELIHOOD,
+        "return logsumexp(lax.map(at, roots) + slopes)",
+        "return logsumexp(lax.map(at, roots))",
+        (_MARGINAL,),
+    ),
+    Mutant(
+        "law changed",
+        "densities: totals of leaves have Poisson weights",
+        _LIKELIHOOD,
+        "log_valid(logs[-1], met, length) - poisson(totals, guess[None])",
+        "log_valid(logs[-1], met, length)",
+        (_STARS,),
+    ),
     Mutant(
         "bound loosened",
         "pooled: releases of one table cost the largest",

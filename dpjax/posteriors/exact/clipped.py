@@ -92,9 +92,15 @@ class ClippedPosterior(FamilyPosterior):
         return self._inverse(jr.uniform(key, shape))
 
     def log_prob(self, values: Real[ArrayLike, "..."]) -> Array:
-        """Return the posterior log-density at values of the parameter."""
-        x = jnp.asarray(values, float)
-        return jnp.interp(x, self.points, self.log_density, -jnp.inf, -jnp.inf)
+        """Return the posterior log-density at values of the parameter.
+
+        Beyond `points`, which end where the density is e^-20 of the largest, it goes on
+        linearly.
+        """
+        ((floor, _),) = self.family.parameters.values()
+        x, beyond = jnp.asarray(values, float), "extrapolate"
+        found = jnp.interp(x, self.points, self.log_density, beyond, beyond)
+        return jnp.where(x > floor, found, -jnp.inf)
 
     def update(
         self, records: Real[ArrayLike, "n d"] | Table, key: Key | None = None

@@ -117,10 +117,9 @@ class HiddenTotal(eqx.Module):
         It is the posterior density, up to a constant.
         """
         totals, n = self.decode(exact)
-        rows = self._by_table(exact)
-        in_units = rows / self.statistic.steps
-        slack = 1 + 4 * float(jnp.finfo(exact.dtype).eps)
-        possible = jnp.all(jnp.abs(in_units) <= n[:, None] * slack)
+        rows, scaled = self._by_table(exact), self._scaled(totals)
+        least, most = self._limits(n)
+        possible = jnp.all((least <= scaled) & (scaled <= most))
         possible = possible & jnp.all(n >= self.family.fewest)
         law = self.log_prior(hyper, totals, n)
         law = jnp.where(jnp.isnan(law), -jnp.inf, law)
@@ -128,6 +127,17 @@ class HiddenTotal(eqx.Module):
             for one in found:
                 law = law + one.mechanism.joint_log_prob(one.values, rows[i])
         return jnp.where(possible, law, -jnp.inf)
+
+    def _limits(self, n: _Numbers) -> tuple[_Totals, _Totals]:
+        """Least and largest scaled totals of n records within the family's bounds.
+
+        The statistics of a record are rounded to whole units.
+        """
+        low, high = self.statistic.steps * np.array(self.family.ranges()).T
+        ends = np.stack([np.floor(low), np.ceil(high)]) / self.statistic.steps
+        slack = n[:, None] * 4 * float(jnp.finfo(n.dtype).eps)
+        least, most = (n[:, None] * end[None] for end in ends.astype(n.dtype))
+        return least - slack, most + slack
 
     def noise_scale(self) -> _Exact:
         """Scale of Laplace noise that is about as wide as each number's noise."""
@@ -233,7 +243,8 @@ class HiddenTotal(eqx.Module):
             n = jnp.maximum(n, family.fewest + 1)
         totals, n = jax.vmap(family.project)(totals, n)
         middle = n[:, None] * jnp.asarray(family.middle)[None]
-        exact = self.encode((1 - share) * self._scaled(totals) + share * middle, n)
+        scaled = (1 - share) * self._scaled(totals) + share * middle
+        exact = self.encode(jnp.clip(scaled, *self._limits(n)), n)
         if not self.paired:
             return nearest(exact, jnp.asarray(self.spacing))
         # Round all numbers down, then round up those with the largest errors.
