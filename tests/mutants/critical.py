@@ -209,7 +209,10 @@ FUNCTIONS = {
         "distance_sensitivity", "chosen", "scores_of",
     ),
     "data/sampling.py": ("poisson_sample", "sample_of_fixed_size", "random_words"),
-    "releases/sampled.py": ("Sampled.of", "Sampled.draw", "Sampled.check"),
+    "releases/sampled.py": (
+        "Sampled.of", "Sampled.draw", "Sampled.check", "Sampled.charged",
+        "Sampled._of_whole",
+    ),
     "releases/learning.py": (
         "learn", "_records",
     ),
@@ -371,7 +374,7 @@ EXEMPT = {
     ("releases/sampled.py:Sampled.draw", "if self.cost.adjacency"): (
         "a sample of another number of records is refused by `check`"
     ),
-    ("releases/sampled.py:Sampled.check", "if spent.kind =="): _LOUD,
+    ("releases/sampled.py:Sampled._of_whole", "if spent.kind =="): _LOUD,
     ("statistics/cell_statistic.py:CellStatistic.part_sensitivity", "one_of("): (
         "an unknown adjacency is refused by `Sensitivity` too"
     ),

@@ -14,8 +14,8 @@ MUTANTS = (
         "budget not charged",
         "release: not at all",
         "releases/publish.py",
-        "recipe, cost)\n    if ledger is not None:\n",
-        "recipe, cost)\n    if ledger is not None and False:\n",
+        "(), cost)\n    if ledger is not None:\n",
+        "(), cost)\n    if ledger is not None and False:\n",
         (_CHARGED_FIRST,),
     ),
     Mutant(

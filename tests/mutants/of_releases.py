@@ -25,10 +25,21 @@ _IN_MECHANISMS = "tests/test_mechanisms.py::"
 MUTANTS = (
     Mutant(
         "sensitivity halved",
+        "noise: accepted if that of one of several budgets is enough",
+        "mechanisms/integer_noise.py",
+        "np.all(needed.value <= own.value)",
+        "np.any(needed.value <= own.value)",
+        (
+            "tests/test_released.py::"
+            "test_noise_for_several_budgets_makes_stacked_releases",
+        ),
+    ),
+    Mutant(
+        "sensitivity halved",
         "noise: accepted for a third of the sensitivity",
         "mechanisms/integer_noise.py",
-        "bool(needed.value <= own.value)",
-        "bool(needed.value <= 3 * own.value)",
+        "np.all(needed.value <= own.value)",
+        "np.all(needed.value <= 3 * own.value)",
         (_SMALLER,),
     ),
     Mutant(

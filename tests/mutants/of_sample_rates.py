@@ -147,10 +147,36 @@ MUTANTS = tuple(
         ),
         (
             "bound loosened",
+            "a file may state any cost",
+            _SAMPLED,
+            "whole = self._of_whole(spent)",
+            "whole = self.cost",
+            f"{_ALTERED}[a smaller cost]",
+        ),
+        (
+            "budget not charged",
+            "what a mechanism costs is not asked",
+            "releases/publish.py",
+            "sampled.charged(private.guarantee(), cost)",
+            "sampled.charged(cost, cost)",
+            _HERE
+            + "test_a_mechanism_that_costs_less_than_it_may_is_charged_what_it_costs",
+        ),
+        (
+            "budget not charged",
+            "a cheap mechanism costs the whole budget",
+            _SAMPLED,
+            "if spent == allowed:",
+            "if spent != allowed:",
+            _HERE
+            + "test_a_mechanism_that_costs_less_than_it_may_is_charged_what_it_costs",
+        ),
+        (
+            "bound loosened",
             "the cost of a sample is that of the table",
             _SAMPLED,
-            "whole = subsampled(spent, self.rate, self._way)",
-            "whole = subsampled(spent, self.rate / 2, self._way)",
+            "return subsampled(spent, self.rate, self._way)",
+            "return subsampled(spent, self.rate / 2, self._way)",
             f"{_ALTERED}[a smaller cost]",
         ),
         (
