@@ -146,6 +146,15 @@ MUTANTS = tuple(
             f"{_WRONG}[multiplicities]",
         ),
         (
+            "budget not charged",
+            "a cheap mechanism costs all that it may",
+            _SAMPLED,
+            "return replace(self, cost=self._of_whole(spent))",
+            "return replace(self, cost=self._of_whole(allowed))",
+            _HERE
+            + "test_a_mechanism_that_costs_less_than_it_may_is_charged_what_it_costs",
+        ),
+        (
             "bound loosened",
             "a file may state any cost",
             _SAMPLED,
