@@ -57,7 +57,7 @@ def test_a_record_moves_two_cells_a_field_wherever_it_goes():
 @pytest.mark.thorough
 def test_regimes_are_found(rng, key):
     # Rates of events take longer to be found than states.
-    posterior = fit(key, released(rng, key, n=4000), 2, chains=4, sweeps=600)
+    posterior = fit(key, released(rng, key, n=4000), 2, chains=4, sweeps=1200)
     states = np.asarray(posterior.predict_states())
     assert states.shape == (2, 12)
     assert len(np.unique(states[:, :6])) == len(np.unique(states[:, 6:])) == 1

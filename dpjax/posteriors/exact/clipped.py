@@ -97,7 +97,8 @@ class ClippedPosterior(FamilyPosterior):
         Beyond `points`, which end where the density is e^-20 of the largest, it goes on
         linearly.
         """
-        ((floor, _),) = self.family.parameters.values()
+        family = family_statistic(self.releases[0][0]).family
+        ((floor, _),) = family.parameters.values()
         x, beyond = jnp.asarray(values, float), "extrapolate"
         found = jnp.interp(x, self.points, self.log_density, beyond, beyond)
         return jnp.where(x > floor, found, -jnp.inf)
