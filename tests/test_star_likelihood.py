@@ -23,12 +23,16 @@ def folded(one, other):
     return logsumexp(terms, axis=1)
 
 
-def likelihood(values, chances, rate, more=None):
-    """Log-likelihood of noisy counts of one row, for each total of the exact ones."""
-    noise = np.log(np.tanh(rate / 2)) - rate * np.abs(values[:, None] - COUNTS[None])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = COUNTS[None] * np.log(chances)[:, None]
-    weights = logs - gammaln(COUNTS + 1)[None] + noise + (0 if more is None else more)
+def noise_law(values, rate):
+    """Log-law of noise that makes each count the released one."""
+    off = np.abs(np.asarray(values)[:, None] - COUNTS[None])
+    return np.log(np.tanh(rate / 2)) - rate * off
+
+
+def likelihood(chances, laws):
+    """Log-likelihood of one row for each total, given that of each cell's counts."""
+    logs = COUNTS[None] * np.log(chances)[:, None] - gammaln(COUNTS + 1)[None]
+    weights = logs + laws
     total = weights[0]
     for weight in weights[1:]:
         total = folded(total, weight)
@@ -57,16 +61,11 @@ def test_densities_of_stars_are_sums_over_hidden_counts(n, epsilon):
             np.array([[0.3, 0.7], [0.5, 0.5], [0.99, 0.01]]),
             np.array([[0.2, 0.3, 0.5], [0.01, 0.01, 0.98], [0.4, 0.5, 0.1]]),
         ]
-        more = [
-            sum(
-                likelihood(x[i], p[i], rate) for x, p in zip(cells, leaves, strict=True)
-            )
-            for i in range(3)
+        of_leaves = [
+            [likelihood(p[i], noise_law(x[i], rate)) for i in range(3)]
+            for x, p in zip(cells, leaves, strict=True)
         ]
-        unseen = np.zeros(3), np.array(hub), rate, np.array(more)
-        constant = 3 * np.log(np.tanh(rate / 2))  # of a noisy table of the hub
-        noise = rate * COUNTS - constant / 3  # which nothing was released of
-        every = likelihood(*unseen[:3], unseen[3] + noise[None])
+        every = likelihood(np.array(hub), np.sum(of_leaves, axis=0))
         wanted = every[n] if n else logsumexp(every)
         tables = dict(zip(levels, map(jnp.asarray, [hub, *leaves]), strict=True))
         tables = {name: jnp.asarray(x, float) for name, x in tables.items()}

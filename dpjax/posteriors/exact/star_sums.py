@@ -39,7 +39,7 @@ class StarSums(eqx.Module):
         return stars(self.statistic.network) or ()
 
     def star(self, component: Component, prior: Array | None = None) -> Star:
-        """Restrict the release to one star; `prior` or tables replace the prior."""
+        """Restrict the release to one star; other parameters may replace `prior`."""
         prior = self.prior if prior is None else prior
         measured = self.statistic.measured
         assert measured is not None  # `network_counts` checks this
